@@ -1,0 +1,5 @@
+"""``python -m gpnn``."""
+
+from .cli import main
+
+main()

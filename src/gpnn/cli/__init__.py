@@ -1,0 +1,53 @@
+"""The ``gpnn`` command. Each command is one module; heavy imports happen inside the commands."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import typer
+
+from ..errors import InputError
+from . import bench, compare, demo, doctor, draw, expressivity, partition, schemes, stats, verify
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="gpnn",
+    help="Cut graphs into permutation-invariant parts and see how the parts interact.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("schemes")(schemes.schemes)
+app.command("partition")(partition.partition)
+app.command("stats")(stats.stats)
+app.command("draw")(draw.draw)
+app.command("compare")(compare.compare)
+app.command("verify")(verify.verify)
+app.command("expressivity")(expressivity.expressivity)
+app.command("demo")(demo.demo)
+app.command("doctor")(doctor.doctor)
+app.add_typer(bench.app, name="bench")
+
+
+def _note(message: Warning | str, *_: Any, **__: Any) -> None:
+    sys.stderr.write(f"gpnn: {message}\n")
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends with its message and exit code 2."""
+    warnings.showwarning = _note
+    try:
+        app()
+    except InputError as error:
+        sys.stderr.write(f"gpnn: {error}\n")
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.stderr.write("gpnn: interrupted\n")
+        sys.exit(130)

@@ -1,0 +1,91 @@
+"""What all commands share: options, output, and the shape of a failure."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..graph.graphs import Graphs
+
+__all__ = [
+    "Data",
+    "Json",
+    "Scheme",
+    "Schemes",
+    "Source",
+    "emit",
+    "load",
+    "notes",
+    "show",
+    "working",
+]
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        help="A file or folder (edge list, CSV, GraphML, graph6, TU, SMILES), a dataset name "
+        "(MUTAG, ogbg-molhiv, …), one graph of it (MUTAG:5), or a graph itself "
+        "(g6:TEXT, smiles:TEXT)."
+    ),
+]
+Scheme = Annotated[str, typer.Option("--scheme", "-s", help="How to cut: see 'gpnn schemes'.")]
+Schemes = Annotated[
+    list[str] | None, typer.Option("--scheme", "-s", help="How to cut; may be repeated.")
+]
+Data = Annotated[
+    str | None,
+    typer.Option("--data", help="Folder with datasets.", envvar="GPNN_DATA", show_envvar=True),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
+
+
+def notes() -> Console:
+    """The console for everything that is not the result: standard error."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def emit(document: Any) -> None:
+    """Print the one JSON document of a command on standard output."""
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def show(*tables: Table | str) -> None:
+    """Print results for people on standard output."""
+    from rich.console import Console
+
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    for table in tables:
+        console.print(table)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A spinner on standard error, where it is a terminal, while something takes its time."""
+    console = notes()
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(what):
+        yield
+
+
+def load(source: str, data: str | None) -> Graphs:
+    """The graphs of a source, with a word on what had to be normalised."""
+    from ..learn.sources import resolve
+
+    with working(f"reading {source} …"):
+        graphs = resolve(source, data)
+    if str(graphs.normalised):
+        notes().print(f"[dim]{source}: {graphs.normalised}[/dim]")
+    return graphs

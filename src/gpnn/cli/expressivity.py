@@ -1,0 +1,107 @@
+"""``gpnn expressivity``: how many hard graphs each method tells apart."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from ._shared import Data, Json, Schemes, emit, notes, show
+
+__all__ = ["expressivity"]
+
+
+def expressivity(
+    suite: Annotated[
+        str, typer.Argument(help="atlas, brec, csl, sr, exp, cexp or graph8c.", metavar="SUITE")
+    ],
+    test: Annotated[
+        list[str] | None,
+        typer.Option("--test", "-t", help="1-wl, 3-wl, gpnn, lambda, …; may be repeated."),
+    ] = None,
+    scheme: Schemes = None,
+    interactions: Annotated[
+        list[str] | None,
+        typer.Option("--interactions", "-i", help="cross, edges or pairs; may be repeated."),
+    ] = None,
+    d: Annotated[
+        list[int] | None, typer.Option("--d", help="Radius of N_d; may be repeated.", min=1)
+    ] = None,
+    distances: Annotated[
+        bool, typer.Option("--distances", help="Let hop distances colour the pairs.")
+    ] = False,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Count the pairs a method tells apart, or the classes it sorts graphs into."""
+    from ..graph.refine import interaction_type
+    from ..graph.schemes import get_scheme
+    from ..lab.methods import TESTS, suite_methods
+    from ..lab.suites import SUITES, load_suite, run_suite
+
+    if suite not in SUITES:
+        raise InputError(f"There is no suite '{suite}'. Choose one of: {', '.join(SUITES)}.")
+    for name in test or ():
+        if name not in TESTS:
+            raise InputError(f"There is no test '{name}'. Choose one of: {', '.join(TESTS)}.")
+    kinds = [interaction_type(name) for name in interactions or ()]
+    for name in scheme or ():
+        get_scheme(name)
+    if test is None and (scheme or interactions or d or distances):
+        test = ["gpnn"]
+    methods = suite_methods(test, scheme, kinds, d, distances)
+    loaded = load_suite(suite, data)
+    result = _run(loaded, methods, run_suite)
+    if json:
+        emit(result)
+    else:
+        _show(result, SUITES[suite])
+
+
+def _run(suite: Any, methods: list[Any], run_suite: Any) -> dict[str, Any]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=notes(), transient=True) as bar:
+        task = bar.add_task(suite.name, total=len(methods))
+
+        def progress(method: Any) -> None:
+            bar.update(task, description=str(method), completed=methods.index(method))
+
+        return run_suite(suite, methods, progress)
+
+
+def _show(result: dict[str, Any], about: str) -> None:
+    from rich.table import Table
+
+    from ..lab.methods import Method
+    from ..lab.suites import QUOTED_BREC
+
+    paired = "pairs" in result
+    count = "distinguished" if paired else "classes"
+    total = result["pairs" if paired else "graphs"]
+    categories = list(result["results"][0]["by_category"]) if result["results"] else []
+    table = Table(title=f"{result['suite']}: {about}", title_justify="left")
+    table.add_column("method")
+    table.add_column(f"{count} of {total:,}", justify="right")
+    if len(categories) > 1:
+        for category in categories:
+            table.add_column(category, justify="right")
+    for row in result["results"]:
+        method = Method(
+            row["test"], row["scheme"], row["interactions"], row["d"], row.get("distances", False)
+        )
+        unknown = f" (+{row['unknown']} unknown)" if "unknown" in row else ""
+        cells = [str(n) for n in row["by_category"].values()] if len(categories) > 1 else []
+        table.add_row(str(method), f"{row[count]:,}{unknown}", *cells)
+    if result["suite"] == "brec":
+        table.add_section()
+        for name, figure in QUOTED_BREC.items():
+            table.add_row(f"{name} [dim](quoted)[/dim]", str(figure))
+    show(table)

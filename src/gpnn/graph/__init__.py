@@ -1,0 +1,1 @@
+"""The graph core: NumPy and numba, no torch."""

@@ -1,0 +1,173 @@
+"""α classes: what Equation 2 computes, once per class instead of once per pair.
+
+Equation 2 reads neither β, γ nor node features,
+
+    α_vu⁽ˡ⁾ = hash(α_vu⁽ˡ⁻¹⁾, {{(α_vw⁽ˡ⁻¹⁾, α_uw⁽ˡ⁻¹⁾) : w ∈ N_d(v)}})   for (v, u) ∈ E^δ,
+
+so α of a pair after l rounds is a function of its class alone, and the classes are few. Here they
+are enumerated before training, with what each is made of; the network embeds every class once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .class_tables import InteractionClasses, RoundTable, SelectedRound, Selection
+from .graphs import Graphs, _labels
+from .refine.gpnn import interaction_type
+from .refine.inputs import available_bytes, check_memory
+
+__all__ = ["InteractionClasses", "RoundTable", "SelectedRound", "Selection", "interaction_classes"]
+
+IntArray = NDArray[np.int64]
+
+
+def interaction_classes(
+    graphs: Graphs,
+    part: Any,
+    interactions: str = "edges",
+    d: int = 1,
+    rounds: int = 3,
+    edge_labels: Any = None,
+    distances: bool = False,
+    merge: bool = True,
+) -> InteractionClasses:
+    """Enumerate the α classes of rounds 1 to L over a set of graphs.
+
+    α_vu starts as the class (part of v, kind, part of u, label, hops); each round applies
+    Equation 2 to the pairs of E^δ. In ``pairs`` only those pairs are computed that can still reach
+    an output: in round l of L, pairs at distance ≤ (L + 1 - l)·d.
+
+    Args:
+        graphs: any number of graphs.
+        part: part of every vertex, comparable over the set, [n].
+        interactions: E^δ: ``cross`` edges, all ``edges``, or all ``pairs`` of distinct vertices of
+            a component (aliases ``star``, ``diamond``, ``dagger``).
+        d: radius of N_d.
+        rounds: L, from 1.
+        edge_labels: a whole number ≥ 0 per entry of ``graphs.indices``; joins the start class.
+        distances: the hop distance of a pair joins its start class.
+        merge: ``False`` gives every pair a class of its own, and every pair that is read a start
+            class of its own: the direct formula in the same arrays.
+    """
+    from .kernels import classes as kernel
+
+    which = interaction_type(interactions)
+    for name, value in (("d", d), ("rounds", rounds)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise InputError(f"{name} must be a whole number from 1; got {value!r}.")
+    parts = _labels(part, graphs.num_nodes, "part numbers")
+    if parts is None:
+        raise InputError("Give the part of every vertex, for example partition(graphs, ...).part.")
+    labels = _labels(edge_labels, len(graphs.indices), "edge labels")
+    if labels is None:
+        labels = np.zeros(0, np.int64)
+    if labels.min(initial=0) < 0:
+        raise InputError(f"Edge labels must be whole numbers from 0; got {labels.min()}.")
+    code = {"cross": kernel.CROSS_EDGES, "edges": kernel.EDGES, "pairs": kernel.PAIRS}[which]
+    widest = int(np.diff(graphs.ptr).max(initial=0))
+    radius = min(int(d), max(widest, 1))
+    stored, pairs = _check_size(graphs, which, radius, int(rounds), merge)
+    starts, start_log, learned, class_log, tuples, entries, pair_ptr, centre, other, nodes = (
+        kernel.learn(
+            graphs.ptr, graphs.indptr, graphs.indices, parts, labels, code, radius, int(rounds),
+            bool(distances), bool(merge), widest, stored, pairs,
+        )  # fmt: skip
+    )
+    size = np.bincount(learned[:, 0], minlength=int(rounds) + 1)
+    number = _ranks(learned[:, 0])
+    per_round = [_of_round(class_log, learned[:, 0], number, r) for r in range(1, int(rounds) + 1)]
+    for r in range(1, int(rounds) + 1):
+        nodes[r - 1] = _rows(nodes[r - 1], number, int(size[r]))
+    return InteractionClasses(
+        interactions=which,
+        d=int(d),
+        rounds=int(rounds),
+        merged=bool(merge),
+        ptr=graphs.ptr,
+        pair_ptr=pair_ptr,
+        pair_centre=centre,
+        pair_other=other,
+        pair_class=nodes,
+        start=np.ascontiguousarray(starts[:, :5]),
+        start_entry=None if merge else np.ascontiguousarray(starts[:, 5]),
+        tables=tuple(
+            _table(r, learned, tuples, entries, number, int(size[r - 1]) if r > 1 else 0)
+            for r in range(1, int(rounds) + 1)
+        ),
+        class_ptr=tuple(ptr for ptr, _, _ in per_round),
+        class_id=tuple(ids for _, ids, _ in per_round),
+        class_count=tuple(counts for _, _, counts in per_round),
+        start_ptr=start_log[0],
+        start_id=np.ascontiguousarray(start_log[1][:, 0]),
+        start_count=np.ascontiguousarray(start_log[1][:, 1]),
+    )
+
+
+def _check_size(
+    graphs: Graphs, which: str, d: int, rounds: int, merge: bool
+) -> tuple[int, int]:
+    """Pairs kept of the largest graph, and pairs (v, u), u ∈ N_d(v), of all; or a refusal."""
+    from .kernels.classes import ball_counts
+
+    csr = (graphs.ptr, graphs.indptr, graphs.indices)
+    near, _ = ball_counts(*csr, d, 2**62)
+    kept, done = near, len(near)
+    if which == "pairs":
+        kept, done = ball_counts(*csr, rounds * d, available_bytes() // 44)
+    per_graph = np.add.reduceat(np.append(kept, 0), graphs.ptr[:-1]) if len(graphs) else kept
+    return int((per_graph * (np.diff(graphs.ptr) > 0)).max(initial=0)), int(near.sum())
+
+
+def _ranks(rounds: IntArray) -> IntArray:
+    """The number of every row among the rows of its round."""
+    out = np.empty(len(rounds), np.int64)
+    for r in np.unique(rounds):
+        own = np.flatnonzero(rounds == r)
+        out[own] = np.arange(len(own))
+    return out
+
+
+def _rows(nodes: IntArray, number: IntArray, size: int) -> IntArray:
+    """Nodes of the kernel as rows of an α table with ``size`` learned classes."""
+    out = size - 1 - nodes
+    learned = nodes >= 0
+    out[learned] = number[nodes[learned]]
+    return out
+
+
+def _of_round(
+    log: tuple[IntArray, IntArray], rounds: IntArray, number: IntArray, r: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Per graph, the classes of round r and their counts: ``(ptr, ids, counts)``."""
+    ptr, lines = log
+    own = rounds[lines[:, 0]] == r
+    before = np.concatenate(([0], np.cumsum(own)))
+    return before[ptr], number[lines[own, 0]], lines[own, 1]
+
+
+def _table(
+    r: int, learned: IntArray, tuples: IntArray, entries: IntArray, number: IntArray, before: int
+) -> RoundTable:
+    """The table of round r; ``before`` classes were learned in the round before."""
+    own = np.flatnonzero(learned[:, 0] == r)
+    ends = np.append(learned[1:, 3], len(entries))
+    lengths = ends[own] - learned[own, 3]
+    ptr = np.concatenate(([0], np.cumsum(lengths)))
+    which = np.arange(ptr[-1]) + np.repeat(learned[own, 3] - ptr[:-1], lengths)
+    place = _ranks(tuples[:, 0])
+    mine = tuples[tuples[:, 0] == r]
+    return RoundTable(
+        size=len(own),
+        previous=_rows(learned[own, 1], number, before),
+        first=_rows(mine[:, 1], number, before),
+        second=_rows(mine[:, 2], number, before),
+        entry_ptr=ptr,
+        entry_tuple=place[entries[which, 0]],
+        entry_count=entries[which, 1],
+        part=learned[own, 2],
+    )

@@ -1,0 +1,245 @@
+"""The one door for graphs: whatever holds graphs becomes ``Graphs``.
+
+What is accepted, and how it is read:
+
+==========================================  =====================================================
+``Graphs``                                  as it is
+PyG ``Data``, ``Batch``                     ``edge_index``; with ``ptr`` or ``batch`` many graphs
+PyG ``InMemoryDataset``, its subsets        the collated storage, without an object per graph
+list, tuple, any other map-style dataset    every item a graph of the kinds in this table
+networkx, directed or multi too             node names go to ``vertex_names`` unless 0 … n - 1
+SciPy sparse matrix or array                its non-zero pattern; must be square
+edge array: NumPy, torch, lists             shape [2, m]; [m, 2] too where m ≠ 2
+``str``, ``Path``                           a file or folder, see ``gpnn.graph.readers``
+==========================================  =====================================================
+
+An array of shape [2, 2] is read as [2, m]: columns are edges. A dense adjacency matrix is not
+guessed at. Weights and features are left aside. Directed edges are symmetrised, self-loops and
+copies dropped, with counts in ``Graphs.normalised``. Torch and PyG are recognised without being
+imported; tensors of 64-bit integers are not copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .graphs import Graphs
+from .readers._undirected import undirected
+
+__all__ = ["as_graphs"]
+
+Ints = NDArray[np.int64]
+
+MANY = 10_000_000
+"""Above so many vertices an id must be borne out by edges, or the number given."""
+
+_KINDS = (
+    "Graphs, PyG Data, Batch or dataset, a networkx graph, a SciPy sparse matrix, an edge array of "
+    "shape [2, m], a path, or a list of these"
+)
+
+
+def as_graphs(source: Any, num_nodes: int | None = None) -> Graphs:
+    """Turn anything that holds graphs into ``Graphs``.
+
+    Args:
+        source: see the table above.
+        num_nodes: vertices of the one graph of an edge array, a ``Data`` or an edge-list file,
+            where isolated vertices follow the last edge's.
+    """
+    if num_nodes is not None:
+        _check_num_nodes(num_nodes)
+    if isinstance(source, str | Path):
+        from .readers import read_graphs
+
+        return read_graphs(source, num_nodes=num_nodes)
+    if is_a(source, "torch_geometric", "BaseData"):
+        from .from_pyg import from_data
+
+        return from_data(source, num_nodes)
+    if _is_edge_array(source, num_nodes):
+        src, dst = _edge_array(source)
+        return Graphs.from_edges(
+            src, dst, count_vertices(src, dst) if num_nodes is None else num_nodes
+        )
+    if num_nodes is not None:
+        raise InputError(
+            f"num_nodes is for one edge array, Data or edge list; a {type(source).__name__} says "
+            "itself how many vertices it has."
+        )
+    if isinstance(source, Graphs):
+        return source
+    if is_a(source, "networkx", "Graph"):
+        return _from_networkx(source)
+    if is_a(source, "scipy.sparse", "sparray") or is_a(source, "scipy.sparse", "spmatrix"):
+        return _from_scipy(source)
+    if is_a(source, "torch_geometric", "InMemoryDataset") or is_a(source, "torch", "Subset"):
+        from .from_pyg import from_dataset
+
+        return from_dataset(source)
+    if isinstance(source, list | tuple) or is_a(source, "torch", "Dataset"):
+        return _from_items([source[i] for i in range(len(source))])
+    raise InputError(f"A {type(source).__name__} is not a graph here. Give {_KINDS}.")
+
+
+def is_a(source: object, package: str, name: str) -> bool:
+    """Whether a class of this name from this package is among the bases; imports nothing."""
+    return any(
+        base.__name__ == name and f"{base.__module__}.".startswith(f"{package}.")
+        for base in type(source).__mro__
+    )
+
+
+def to_numpy(tensor: Any) -> NDArray[Any]:
+    """A NumPy view of a CPU tensor (a copy from another device); other arrays as they are."""
+    if not is_a(tensor, "torch", "Tensor"):
+        return np.asarray(tensor)
+    if str(tensor.layout) != "torch.strided":
+        raise InputError(
+            f"A sparse torch tensor ({tensor.layout}) is not read. Give its edge array: "
+            "tensor.to_sparse_coo().coalesce().indices()."
+        )
+    if hasattr(tensor, "as_tensor"):  # PyG's EdgeIndex and Index wrap a plain tensor
+        tensor = tensor.as_tensor()
+    array: NDArray[Any] = tensor.detach().cpu().numpy()
+    return array
+
+
+def split_rows(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Sources and targets of an edge array, each contiguous, 64-bit where they are integers."""
+    if array.ndim == 2 and array.shape[0] == 2:
+        rows = array
+    elif array.ndim == 2 and array.shape[1] == 2:
+        rows = array.T
+    elif array.size == 0 and array.ndim == 1:
+        rows = array.reshape(2, 0)
+    else:
+        hint = ""
+        if array.ndim == 2 and array.shape[0] == array.shape[1]:
+            hint = " For a dense adjacency matrix pass scipy.sparse.csr_array(matrix)."
+        raise InputError(
+            f"An edge array has shape [2, m] (or [m, 2]); got {list(array.shape)}.{hint}"
+        )
+    if rows.dtype.kind in "iu" and rows.dtype.itemsize < 8:
+        rows = rows.astype(np.int64)
+    return np.ascontiguousarray(rows[0]), np.ascontiguousarray(rows[1])
+
+
+def _check_num_nodes(num_nodes: object) -> None:
+    if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer) or num_nodes < 0:
+        raise InputError(f"num_nodes must be a whole number from 0, got {num_nodes!r}.")
+
+
+def _is_edge_array(source: Any, num_nodes: int | None) -> bool:
+    """Arrays and tensors, and lists of two rows or of pairs of numbers."""
+    if isinstance(source, np.ndarray) or is_a(source, "torch", "Tensor"):
+        return True
+    if not isinstance(source, list | tuple):
+        return False
+    if not source:
+        return num_nodes is not None
+    return all(_is_flat(item) for item in source)
+
+
+def _is_flat(item: Any) -> bool:
+    """A row of numbers, or a number (for a clear refusal)."""
+    if isinstance(item, np.ndarray) or is_a(item, "torch", "Tensor"):
+        return bool(item.ndim <= 1)
+    if isinstance(item, list | tuple):
+        return all(isinstance(number, int | float | np.number | None) for number in item[:1])
+    return isinstance(item, int | float | np.number)
+
+
+def _edge_array(source: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    if isinstance(source, list | tuple):
+        source = [to_numpy(row) if is_a(row, "torch", "Tensor") else row for row in source]
+        try:
+            source = np.array(source)
+        except (ValueError, OverflowError) as error:
+            raise InputError(
+                f"The edge array is ragged or no numbers ({error}). Give two rows of equal length."
+            ) from None
+    return split_rows(to_numpy(source))
+
+
+def count_vertices(src: NDArray[Any], dst: NDArray[Any]) -> int:
+    """The largest id plus one; NaN and negative ids are left for ``from_edges`` to refuse."""
+    if not src.size or src.dtype.kind not in "iuf":
+        return 0
+    largest = max(src.max(), dst.max())
+    n = int(largest) + 1 if np.isfinite(largest) and largest >= 0 else 0
+    check_plausible(n, len(src))
+    return n
+
+
+def check_plausible(num_nodes: int, num_edges: int) -> None:
+    """Refuse a count taken from ids alone when nearly all vertices would be isolated."""
+    if num_nodes > max(MANY, 100 * num_edges):
+        raise InputError(
+            f"The largest id is {num_nodes - 1:,} with only {num_edges:,} edges. Number the "
+            "vertices from 0, or give num_nodes if so many isolated ones are meant."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """Vertices of a networkx graph: ids, and names where they are not the ids."""
+
+    ids: dict[Any, int]
+    names: list[str] | None
+
+    @classmethod
+    def of(cls, nodes: Sequence[Any]) -> _Named:
+        if all(type(v) is int for v in nodes) and set(nodes) == set(range(len(nodes))):
+            return cls({v: v for v in nodes}, None)
+        return cls({v: i for i, v in enumerate(nodes)}, [str(v) for v in nodes])
+
+
+def _from_networkx(graph: Any) -> Graphs:
+    vertices = _Named.of(list(graph))
+    ids = vertices.ids
+    ends = np.fromiter((ids[end] for edge in graph.edges() for end in edge[:2]), np.int64).reshape(
+        -1, 2
+    )
+    built = Graphs.from_edges(
+        ends[:, 0].copy(), ends[:, 1].copy(), len(ids), vertex_names=vertices.names
+    )
+    return built if graph.is_directed() else undirected(built)
+
+
+def _from_scipy(matrix: Any) -> Graphs:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"An adjacency matrix is square; got shape {tuple(matrix.shape)}.")
+    if hasattr(matrix, "check_format"):
+        try:
+            matrix.check_format(full_check=True)
+        except ValueError as error:
+            raise InputError(f"The sparse matrix is damaged: {error}.") from None
+    entries = matrix.tocoo()
+    if entries.data.dtype.kind in "fc" and np.isnan(entries.data).any():
+        raise InputError("The adjacency matrix holds NaN. Remove these entries or set them to 0.")
+    real = entries.data != 0
+    src, dst = entries.row[real].astype(np.int64), entries.col[real].astype(np.int64)
+    return Graphs.from_edges(src, dst, matrix.shape[0])
+
+
+def _from_items(items: Iterable[Any]) -> Graphs:
+    items = list(items)
+    if items and all(is_a(item, "torch_geometric", "Data") for item in items):
+        from .from_pyg import from_list
+
+        return from_list(items)
+    parts = []
+    for position, item in enumerate(items):
+        try:
+            parts.append(as_graphs(item))
+        except InputError as error:
+            raise InputError(f"Item {position} of {len(items)}: {error}") from None
+    return Graphs.concatenate(parts)

@@ -1,0 +1,198 @@
+"""PyG objects as graphs, read through their attributes; nothing here imports torch or PyG.
+
+The number of vertices is what PyG says: ``num_nodes``, else the length of a node-level attribute,
+else the largest id plus one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .convert import as_graphs, check_plausible, is_a, split_rows, to_numpy
+from .graphs import Graphs
+
+__all__ = ["from_data", "from_dataset", "from_list"]
+
+Ints = NDArray[np.int64]
+
+_NODE_KEYS = ("x", "feat", "pos", "batch", "node_type", "n_id", "tf")
+
+
+def from_data(data: Any, num_nodes: int | None = None) -> Graphs:
+    """One ``Data``; many graphs where it has ``ptr`` or ``batch`` (as ``Batch`` does)."""
+    src, dst = _edges(data)
+    sizes = _batch_sizes(data)
+    if sizes is None:
+        n = num_nodes if num_nodes is not None else _num_nodes(data)
+        return Graphs.from_edges(src, dst, n)
+    if num_nodes is not None:
+        raise InputError("num_nodes is for one graph; this is a batch, which knows its own.")
+    total = int(sizes.sum())
+    if src.size and (min(src.min(), dst.min()) < 0 or max(src.max(), dst.max()) >= total):
+        raise InputError(
+            f"The batch has {total} vertices, but its edges name "
+            f"{min(src.min(), dst.min())} to {max(src.max(), dst.max())}."
+        )
+    owner = np.repeat(np.arange(len(sizes)), sizes)[src]
+    if (np.diff(owner) < 0).any():
+        order = np.argsort(owner, kind="stable")
+        src, dst, owner = src[order], dst[order], owner[order]
+    return Graphs.from_edges(
+        src, dst, sizes, bounds=np.searchsorted(owner, np.arange(len(sizes) + 1))
+    )
+
+
+def from_list(items: Sequence[Any]) -> Graphs:
+    """A list of ``Data``, joined before anything is built."""
+    if any(_batch_sizes(item) is not None for item in items):
+        return Graphs.concatenate([from_data(item) for item in items])
+    ends = [_edges(item) for item in items]
+    counts = [len(src) for src, _ in ends]
+    return Graphs.from_edges(
+        np.concatenate([src for src, _ in ends]),
+        np.concatenate([dst for _, dst in ends]),
+        np.array([_num_nodes(item) for item in items], np.int64),
+        bounds=np.concatenate(([0], np.cumsum(counts))),
+        local=True,
+    )
+
+
+def from_dataset(dataset: Any) -> Graphs:
+    """An ``InMemoryDataset`` or ``Subset`` of one: its collated storage, in the subset's order.
+
+    A dataset with a ``transform`` is read item by item, since its graphs are made on access.
+    """
+    base, picked = _unwrap(dataset)
+    if base is None or base.transform is not None or base._data is None:
+        return as_graphs([dataset[i] for i in range(len(dataset))])
+    if base.slices is None:
+        return Graphs.concatenate([from_data(base._data)] * len(picked))
+    return _collated(base._data, base.slices, picked)
+
+
+def _unwrap(dataset: Any) -> tuple[Any, Ints]:
+    """The in-memory dataset under any layers of ``Subset``, and the numbers of its graphs."""
+    if is_a(dataset, "torch_geometric", "InMemoryDataset"):
+        return dataset, np.fromiter(dataset.indices(), np.int64)
+    if is_a(dataset, "torch", "Subset"):
+        base, numbers = _unwrap(dataset.dataset)
+        chosen = np.asarray(to_numpy(dataset.indices), np.int64)
+        return base, numbers[chosen] if base is not None else numbers
+    return None, np.zeros(0, np.int64)
+
+
+def _collated(data: Any, slices: Any, picked: Ints) -> Graphs:
+    if is_a(data, "torch_geometric", "HeteroData"):
+        raise _hetero()
+    if "edge_index" not in slices:
+        raise _no_edge_index(data)
+    bounds = np.asarray(to_numpy(slices["edge_index"]), np.int64)
+    src, dst = _edges(data)
+    sizes = _sizes(data, slices)
+    if sizes is None:
+        sizes = _largest(src, dst, bounds) + 1
+        check_plausible(int(sizes.max(initial=0)), len(src))
+    first, counts = bounds[picked], np.diff(bounds)[picked]
+    stops = np.cumsum(counts)
+    if not len(picked) or (np.diff(picked) == 1).all():
+        span = slice(int(first[0]), int(first[0] + stops[-1])) if len(picked) else slice(0, 0)
+        src, dst = src[span], dst[span]
+    else:
+        taken = np.repeat(first - stops + counts, counts) + np.arange(int(counts.sum()))
+        src, dst = src[taken], dst[taken]
+    return Graphs.from_edges(
+        src, dst, sizes[picked], bounds=np.concatenate(([0], stops)), local=True
+    )
+
+
+def _sizes(data: Any, slices: Any) -> Ints | None:
+    """Vertices of every graph in collated storage, where anything but the edges tells."""
+    store = data._store
+    kept = store.__dict__.get("_num_nodes")
+    if kept is None and "num_nodes" in slices:
+        kept = data["num_nodes"]
+    if kept is not None:
+        return np.asarray(to_numpy(kept), np.int64).reshape(-1)
+    keys = [key for key in store if key in slices and is_a(store[key], "torch", "Tensor")]
+    for key in [k for k in keys if k in _NODE_KEYS] + [k for k in keys if "node" in k]:
+        return _steps(slices[key])
+    return None
+
+
+def _steps(bounds: Any) -> Ints:
+    values: Ints = to_numpy(bounds).astype(np.int64, copy=False)
+    return values[1:] - values[:-1]
+
+
+def _largest(src: NDArray[Any], dst: NDArray[Any], bounds: Ints) -> Ints:
+    """The largest id in every graph, -1 where there is no edge."""
+    out = np.full(len(bounds) - 1, -1, np.int64)
+    some = np.flatnonzero(np.diff(bounds))
+    if len(some):
+        out[some] = np.maximum.reduceat(np.maximum(src, dst), bounds[some])
+    return np.maximum(out, -1)
+
+
+def _edges(data: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    if is_a(data, "torch_geometric", "HeteroData"):
+        raise _hetero()
+    if "edge_index" not in data or data["edge_index"] is None:
+        if "adj_t" in data or "adj" in data:
+            raise _no_edge_index(data)
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    array = to_numpy(data["edge_index"])
+    if array.size and (array.ndim != 2 or len(array) != 2):
+        raise InputError(f"edge_index must have shape [2, m]; got {list(array.shape)}.")
+    return split_rows(array.reshape(2, -1))
+
+
+def _num_nodes(data: Any) -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyG's remark that the count is a guess
+        n = data.num_nodes
+    if n is None:
+        raise InputError(
+            "The Data has neither edges nor anything else that tells its number of vertices. Set "
+            "data.num_nodes."
+        )
+    if "num_nodes" not in data and "edge_index" in data:
+        check_plausible(int(n), data["edge_index"].shape[-1])
+    return max(int(n), 0)
+
+
+def _batch_sizes(data: Any) -> Ints | None:
+    """Vertices of every graph of a batch, or None for a single graph."""
+    if "ptr" in data and data["ptr"] is not None:
+        return _steps(data["ptr"])
+    if "batch" not in data or data["batch"] is None:
+        if is_a(data, "torch_geometric", "Batch"):
+            raise InputError("The Batch has neither ptr nor batch. Make it with from_data_list.")
+        return None
+    owner = np.asarray(to_numpy(data["batch"]), np.int64)
+    falls = np.flatnonzero(np.diff(owner, prepend=0) < 0)
+    if len(falls):
+        raise InputError(
+            f"The batch vector must rise from 0; entry {falls[0]} is {owner[falls[0]]}."
+        )
+    return np.bincount(owner)
+
+
+def _hetero() -> InputError:
+    return InputError(
+        "Graphs here have one kind of vertex and edge. Turn HeteroData into one with "
+        "data.to_homogeneous()."
+    )
+
+
+def _no_edge_index(data: Any) -> InputError:
+    held = [key for key in ("adj_t", "adj") if key in data]
+    return InputError(
+        f"The data has no edge_index{f' but {held[0]}' if held else ''}. Sparse adjacency is not "
+        "read: set data.edge_index, for instance before transforms.ToSparseTensor."
+    )

@@ -1,0 +1,371 @@
+"""One compact structure for one graph or a hundred thousand: simple undirected graphs in CSR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from scipy.sparse import csr_array
+
+__all__ = ["Graphs", "Normalised"]
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """What was changed to make the input simple and undirected, in directed entries."""
+
+    self_loops: int = 0
+    duplicates: int = 0
+    reversed_added: int = 0
+
+    def __add__(self, other: Normalised) -> Normalised:
+        return Normalised(
+            self.self_loops + other.self_loops,
+            self.duplicates + other.duplicates,
+            self.reversed_added + other.reversed_added,
+        )
+
+    def __str__(self) -> str:
+        said = [
+            f"{number:,} {what}"
+            for number, what in (
+                (self.self_loops, "self-loops dropped"),
+                (self.duplicates, "duplicate edges dropped"),
+                (self.reversed_added, "reverse edges added"),
+            )
+            if number
+        ]
+        return ", ".join(said)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graphs:
+    """Simple undirected graphs, one after another, in one CSR.
+
+    Attributes:
+        ptr: vertices of graph g are ``ptr[g]:ptr[g+1]``; shape [graphs + 1].
+        indptr: neighbours of v are ``indices[indptr[v]:indptr[v+1]]``; shape [vertices + 1].
+        indices: global vertex ids, ascending in every row; every edge stands in both rows.
+        node_labels: optional integer per vertex (atom, TU node label).
+        edge_labels: optional integer per entry of ``indices`` (bond); equal in both directions.
+        vertex_names: optional name per vertex, as a file had it.
+        graph_names: optional name per graph.
+        normalised: what was dropped or added on the way in.
+    """
+
+    ptr: IntArray
+    indptr: IntArray
+    indices: NDArray[Any]
+    node_labels: IntArray | None = None
+    edge_labels: IntArray | None = None
+    vertex_names: Sequence[str] | None = None
+    graph_names: Sequence[str] | None = None
+    normalised: Normalised = field(default_factory=Normalised)
+
+    @classmethod
+    def from_edges(
+        cls,
+        src: Any,
+        dst: Any,
+        num_nodes: int | Sequence[int] | IntArray,
+        *,
+        bounds: Any = None,
+        local: bool = False,
+        node_labels: Any = None,
+        edge_labels: Any = None,
+        vertex_names: Sequence[str] | None = None,
+        graph_names: Sequence[str] | None = None,
+    ) -> Graphs:
+        """Build from edge arrays; self-loops and duplicates go, missing reverse edges come.
+
+        Args:
+            src, dst: integer arrays of equal length.
+            num_nodes: vertices of the graph, or of every graph.
+            bounds: edges of graph g are ``bounds[g]:bounds[g+1]``; needed for several graphs.
+            local: whether ids count from 0 in every graph, or through the whole set.
+            node_labels, edge_labels: one integer per vertex / per given edge. Two given
+                directions or copies of an edge with different labels are refused.
+        """
+        from .kernels import csr
+
+        src, dst = _integers(src, "edge sources"), _integers(dst, "edge targets")
+        if src.shape != dst.shape:
+            raise InputError(
+                f"Edge sources and targets differ in length: {len(src)} and {len(dst)}. "
+                "Give one target per source."
+            )
+        sizes = np.atleast_1d(_integers(num_nodes, "numbers of vertices"))
+        if len(sizes) and sizes.min() < 0:
+            raise InputError(f"A graph cannot have {sizes.min()} vertices.")
+        ptr = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+        if bounds is None:
+            if len(sizes) != 1:
+                raise InputError(f"{len(sizes)} graphs need bounds: where each one's edges start.")
+            bounds = np.array([0, len(src)])
+        bounds = _integers(bounds, "edge bounds").astype(np.int64, copy=False)
+        if (
+            len(bounds) != len(ptr)
+            or bounds[0] != 0
+            or bounds[-1] != len(src)
+            or (np.diff(bounds) < 0).any()
+        ):
+            raise InputError(
+                f"Edge bounds must rise from 0 to {len(src)} in {len(ptr)} steps, one more than "
+                f"graphs; got {len(bounds)} values."
+            )
+        owner = int(local)
+        dtype = np.int32 if ptr[-1] < 2**31 else np.int64
+        indptr, indices = np.empty(ptr[-1] + 1, np.int64), np.empty(len(src), dtype)
+        loops = duplicates = 0
+        if not csr.copy_sorted(src, dst, ptr, bounds, owner, indptr, indices):
+            degree, loops, bad = csr.scan_edges(src, dst, ptr, bounds, owner)
+            if bad >= 0:
+                g = int(np.searchsorted(bounds, bad, side="right") - 1)
+                low = 0 if local else int(ptr[g])
+                where = f" of graph {g}" if len(sizes) > 1 else ""
+                raise InputError(
+                    f"Edge {int(bad - bounds[g])}{where} joins {int(src[bad])} and "
+                    f"{int(dst[bad])}, but vertices are numbered {low} to "
+                    f"{low + int(sizes[g]) - 1} ({int(sizes[g])} in all). "
+                    "Give the right number of vertices or mend the edge."
+                )
+            indices = indices[: len(src) - loops]
+            indptr, duplicates = csr.sort_rows(src, dst, ptr, bounds, owner, degree, indices)
+            if loops or duplicates:
+                indices = indices[: indptr[-1]].copy()
+        added = 0
+        starts = indptr[:-1].astype(np.uint32 if len(indices) < 2**32 else np.uint64)
+        if not csr.is_symmetric(indptr, indices, starts):
+            indptr, indices, added = csr.transpose_union(indptr, indices)
+        graphs = cls(
+            ptr,
+            indptr,
+            indices,
+            node_labels=_labels(node_labels, int(ptr[-1]), "node labels"),
+            vertex_names=vertex_names,
+            graph_names=graph_names,
+            normalised=Normalised(int(loops), int(duplicates), int(added)),
+        )
+        if edge_labels is None:
+            return graphs
+        labels = _labels(edge_labels, len(src), "edge labels")
+        assert labels is not None
+        shift = np.repeat(ptr[:-1], np.diff(bounds)) if local else 0
+        return graphs._with_edge_labels(src + shift, dst + shift, labels)
+
+    def _with_edge_labels(self, src: IntArray, dst: IntArray, labels: IntArray) -> Graphs:
+        from .kernels import csr
+
+        out = np.empty(len(self.indices), np.int64)
+        forth = csr.edge_positions(self.indptr, self.indices, src, dst)
+        back = csr.edge_positions(self.indptr, self.indices, dst, src)
+        real = forth >= 0
+        out[back[real]] = labels[real]
+        out[forth[real]] = labels[real]
+        clash = real.copy()
+        clash[real] = (out[forth[real]] != labels[real]) | (out[back[real]] != labels[real])
+        if clash.any():
+            e = int(np.flatnonzero(clash)[0])
+            raise InputError(
+                f"The edge between {src[e]} and {dst[e]} comes with different labels "
+                f"({int(labels[e])} and {int(out[forth[e]])}). Graphs are undirected here: give "
+                "both directions and all copies of an edge one label."
+            )
+        return replace(self, edge_labels=out)
+
+    def __len__(self) -> int:
+        return len(self.ptr) - 1
+
+    def __repr__(self) -> str:
+        extra = "".join(
+            f", {name}"
+            for name in ("node_labels", "edge_labels")
+            if getattr(self, name) is not None
+        )
+        return (
+            f"Graphs({len(self):,} graphs, {self.num_nodes:,} vertices, "
+            f"{self.num_edges:,} edges{extra})"
+        )
+
+    def __getitem__(self, index: int) -> Graphs:
+        """One graph as a set of its own, vertices numbered from 0."""
+        g = range(len(self))[index]
+        low, high = int(self.ptr[g]), int(self.ptr[g + 1])
+        first, last = int(self.indptr[low]), int(self.indptr[high])
+        return Graphs(
+            np.array([0, high - low]),
+            self.indptr[low : high + 1] - first,
+            self.indices[first:last] - self.indices.dtype.type(low),
+            None if self.node_labels is None else self.node_labels[low:high],
+            None if self.edge_labels is None else self.edge_labels[first:last],
+            None if self.vertex_names is None else self.vertex_names[low:high],
+            None if self.graph_names is None else self.graph_names[g : g + 1],
+        )
+
+    def __iter__(self) -> Iterator[Graphs]:
+        return (self[g] for g in range(len(self)))
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def num_edges(self) -> int:
+        """Undirected edges."""
+        return len(self.indices) // 2
+
+    @property
+    def degree(self) -> IntArray:
+        return np.diff(self.indptr)
+
+    @property
+    def rows(self) -> IntArray:
+        """The vertex in whose row each entry of ``indices`` stands."""
+        return np.repeat(np.arange(self.num_nodes), self.degree)
+
+    @property
+    def graph_of(self) -> IntArray:
+        """The graph of every vertex."""
+        return np.repeat(np.arange(len(self)), np.diff(self.ptr))
+
+    def edges(self) -> IntArray:
+        """Every undirected edge once, (u, v) with u < v: shape [2, edges]."""
+        rows = self.rows
+        once = rows < self.indices
+        return np.stack([rows[once], self.indices[once].astype(np.int64)])
+
+    def induced(self, keep: BoolArray) -> tuple[Graphs, IntArray]:
+        """The subgraphs induced by the kept vertices, and the old ids of their vertices."""
+        from .kernels import csr
+
+        ptr, indptr, entries, renumbered = csr.induce(self.ptr, self.indptr, self.indices, keep)
+        vertices = np.flatnonzero(keep)
+        names = self.vertex_names
+        return Graphs(
+            ptr,
+            indptr,
+            renumbered[self.indices[entries]].astype(self.indices.dtype),
+            None if self.node_labels is None else self.node_labels[vertices],
+            None if self.edge_labels is None else self.edge_labels[entries],
+            None if names is None else [names[v] for v in vertices.tolist()],
+            self.graph_names,
+        ), vertices
+
+    def relabelled(self, order: IntArray) -> Graphs:
+        """The same graphs with vertex v renamed ``order[v]``; graphs must keep their vertices."""
+        if not np.array_equal(np.sort(order), np.arange(self.num_nodes)) or not np.array_equal(
+            self.graph_of[order], self.graph_of
+        ):
+            raise InputError(
+                "A relabelling must permute the vertices of every graph among themselves."
+            )
+        src, dst = order[self.rows], order[self.indices]
+        by_row = np.lexsort((dst, src))
+        indptr = np.concatenate(([0], np.cumsum(np.bincount(src, minlength=self.num_nodes))))
+        back = np.argsort(order)
+        names = self.vertex_names
+        return replace(
+            self,
+            indptr=indptr.astype(np.int64),
+            indices=dst[by_row].astype(self.indices.dtype),
+            node_labels=None if self.node_labels is None else self.node_labels[back],
+            edge_labels=None if self.edge_labels is None else self.edge_labels[by_row],
+            vertex_names=None if names is None else [names[v] for v in back.tolist()],
+        )
+
+    @staticmethod
+    def concatenate(parts: Sequence[Graphs]) -> Graphs:
+        """All graphs of several sets in order, with the labels and names that all sets have."""
+        if not parts:
+            return Graphs(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int32))
+        vertex_base = np.cumsum([0] + [p.num_nodes for p in parts])
+        entry_base = np.cumsum([0] + [len(p.indices) for p in parts])
+        dtype = np.int32 if vertex_base[-1] < 2**31 else np.int64
+
+        def joined(name: str) -> Any:
+            values = [getattr(p, name) for p in parts]
+            if any(v is None for v in values):
+                return None
+            if name.endswith("names"):
+                return [item for v in values for item in v]
+            return np.concatenate(values)
+
+        return Graphs(
+            np.concatenate(
+                [[0]] + [p.ptr[1:] + b for p, b in zip(parts, vertex_base, strict=False)]
+            ),
+            np.concatenate(
+                [[0]] + [p.indptr[1:] + b for p, b in zip(parts, entry_base, strict=False)]
+            ),
+            np.concatenate(
+                [(p.indices + b).astype(dtype) for p, b in zip(parts, vertex_base, strict=False)]
+            ),
+            joined("node_labels"),
+            joined("edge_labels"),
+            joined("vertex_names"),
+            joined("graph_names"),
+            sum((p.normalised for p in parts), Normalised()),
+        )
+
+    def to_networkx(self) -> nx.Graph:
+        """A networkx graph; several graphs become their disjoint union."""
+        import networkx as nx
+
+        graph = nx.Graph()
+        graph.add_nodes_from(range(self.num_nodes))
+        graph.add_edges_from(self.edges().T.tolist())
+        return graph
+
+    def to_scipy(self) -> csr_array:
+        """The 0/1 adjacency matrix."""
+        from scipy.sparse import csr_array
+
+        shape = (self.num_nodes, self.num_nodes)
+        return csr_array((np.ones(len(self.indices)), self.indices, self.indptr), shape=shape)
+
+
+def _integers(values: Any, what: str) -> IntArray:
+    """A one-dimensional integer array from anything array-like, or a clear refusal."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InputError(f"The {what} are ragged: {error}. Give one flat list.") from None
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.ndim > 1:
+        raise InputError(f"The {what} must be one flat array; got shape {array.shape}.")
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise InputError(f"The {what} hold NaN or infinity. Give whole numbers.")
+        if (array != np.floor(array)).any() or np.abs(array).max() >= 2**53:
+            raise InputError(
+                f"The {what} hold {array[array != np.floor(array)][:1]}, not whole numbers."
+            )
+        array = array.astype(np.int64)
+    if array.dtype == np.uint64 and array.max() >= 2**63:
+        raise InputError(f"The {what} hold {array.max()}, which is too large for an index.")
+    if array.dtype.kind == "u":
+        array = array.astype(np.int64)
+    if array.dtype.kind != "i":
+        raise InputError(f"The {what} must be whole numbers; got dtype {array.dtype}.")
+    return array
+
+
+def _labels(values: Any, length: int, what: str) -> IntArray | None:
+    if values is None:
+        return None
+    array = _integers(values, what).astype(np.int64, copy=False)
+    if len(array) != length:
+        raise InputError(f"Got {len(array)} {what} where {length} are needed.")
+    return array

@@ -1,0 +1,1 @@
+"""Compiled loops over CSR arrays. Importing one of these modules imports numba."""

@@ -1,0 +1,57 @@
+"""Bytes of a file, and errors that name the place in it."""
+
+from __future__ import annotations
+
+import gzip
+import warnings
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...errors import InputError
+
+__all__ = ["MAX_FILE_BYTES", "InputNote", "note", "one_of", "read_bytes", "where"]
+
+MAX_FILE_BYTES = 4 * 2**30
+"""Largest file read into memory, after decompression: 4 GiB."""
+
+
+class InputNote(UserWarning):
+    """Something in the input was left aside, with a count; the result stands without it."""
+
+
+def note(message: str) -> None:
+    """Tell the caller what was left aside."""
+    warnings.warn(message, InputNote, stacklevel=3)
+
+
+def where(path: Path, line: int) -> str:
+    """The place of a 0-based line, counted from 1 as editors do."""
+    return f"{path}, line {line + 1}"
+
+
+def one_of(options: Sequence[str]) -> str:
+    """The choices, for an error message."""
+    return ", ".join(options)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file; ``.gz`` is decompressed."""
+    try:
+        if path.suffix.lower() == ".gz":
+            with gzip.open(path) as stream:
+                raw = stream.read(MAX_FILE_BYTES + 1)
+        else:
+            with path.open("rb") as stream:
+                raw = stream.read(MAX_FILE_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}. Check the path.") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"{path} is truncated or not gzip ({error}). Get the file again."
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
+    if len(raw) > MAX_FILE_BYTES:
+        raise InputError(f"{path} is larger than {MAX_FILE_BYTES // 2**30} GiB. Split it.")
+    return raw

@@ -1,0 +1,14 @@
+"""Sources that name every undirected edge once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..graphs import Graphs
+
+__all__ = ["undirected"]
+
+
+def undirected(graphs: Graphs) -> Graphs:
+    """Do not count the reverse edges as a normalisation: the source means both directions."""
+    return replace(graphs, normalised=replace(graphs.normalised, reversed_added=0))

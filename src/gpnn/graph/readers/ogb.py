@@ -1,0 +1,113 @@
+"""OGB's raw layout for graph property prediction: csv.gz tables in ``raw``, splits in ``split``.
+
+``raw/edge.csv.gz`` names every bond once, with ids that count from 0 in every graph. Structure is
+read at once; features, labels and splits only when asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError
+from ..graphs import Graphs
+from ._fields import float_table, integer_table
+from ._files import read_bytes
+from ._undirected import undirected
+
+__all__ = ["OGBData", "find_ogb", "read_ogb", "read_ogb_graphs"]
+
+Ints = NDArray[np.int64]
+
+
+def find_ogb(folder: Path) -> Path | None:
+    """The ``raw`` folder of an OGB dataset in the folder or one below it."""
+    for pattern in ("edge.csv.gz", "raw/edge.csv.gz", "*/raw/edge.csv.gz"):
+        found = sorted(folder.glob(pattern))
+        if len(found) > 1:
+            raise InputError(f"{folder} holds {len(found)} OGB datasets. Name the folder of one.")
+        if found:
+            return found[0].parent
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class OGBData:
+    """An OGB dataset: graphs now, the rest on first use."""
+
+    raw: Path
+    graphs: Graphs
+    edges: Ints
+    """The bonds as the file has them, ids local to their graph: shape [bonds, 2]."""
+
+    @cached_property
+    def node_features(self) -> Ints:
+        """Shape [vertices, columns]; column 0 is the atomic number less one."""
+        return _rows(self.raw / "node-feat.csv.gz", self.graphs.num_nodes)
+
+    @cached_property
+    def edge_features(self) -> Ints:
+        """Shape [bonds, columns], in the order of ``edges``."""
+        return _rows(self.raw / "edge-feat.csv.gz", len(self.edges))
+
+    @cached_property
+    def labels(self) -> NDArray[np.float64]:
+        """Shape [graphs, tasks]; NaN where a label is missing."""
+        path = self.raw / "graph-label.csv.gz"
+        table = float_table(read_bytes(path), path)
+        _same_length(path, len(table), len(self.graphs))
+        return table
+
+    def split(self, name: str = "scaffold") -> dict[str, Ints]:
+        """Graph numbers of ``train``, ``valid`` and ``test``."""
+        folder = self.raw.parent / "split" / name
+        if not folder.is_dir():
+            raise InputError(f"There is no split {name!r}: the folder {folder} is missing.")
+        return {part: _column(folder / f"{part}.csv.gz") for part in ("train", "valid", "test")}
+
+
+def read_ogb_graphs(folder: Path) -> Graphs:
+    """The graphs alone."""
+    return read_ogb(folder).graphs
+
+
+def read_ogb(folder: Path) -> OGBData:
+    """An OGB folder."""
+    raw = find_ogb(folder)
+    if raw is None:
+        raise InputError(f"{folder} holds no raw/edge.csv.gz, so it is not an OGB dataset.")
+    sizes = _column(raw / "num-node-list.csv.gz")
+    counts = _column(raw / "num-edge-list.csv.gz")
+    edges = _rows(raw / "edge.csv.gz", int(counts.sum()), 2)
+    if len(sizes) != len(counts):
+        raise InputError(f"{raw}: {len(sizes)} numbers of vertices, {len(counts)} of edges.")
+    try:
+        graphs = Graphs.from_edges(
+            edges[:, 0].copy(),
+            edges[:, 1].copy(),
+            sizes,
+            bounds=np.concatenate(([0], np.cumsum(counts))),
+            local=True,
+        )
+    except InputError as error:
+        raise InputError(f"{raw / 'edge.csv.gz'}: {error}") from None
+    return OGBData(raw, undirected(graphs), edges)
+
+
+def _column(path: Path) -> Ints:
+    return integer_table(read_bytes(path), path, 1)[:, 0].copy()
+
+
+def _rows(path: Path, rows: int, columns: int | None = None) -> Ints:
+    table = integer_table(read_bytes(path), path, columns)
+    _same_length(path, len(table), rows)
+    return table
+
+
+def _same_length(path: Path, got: int, rows: int) -> None:
+    if got != rows:
+        raise InputError(f"{path} has {got} lines where {rows} are needed: it is truncated.")

@@ -1,0 +1,123 @@
+"""Checked input of a refinement: colour rows, labels, rounds, and whether memory will do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError
+from ..graphs import Graphs
+
+__all__ = [
+    "available_bytes", "check_kept", "check_memory", "check_rounds", "colour_rows", "edge_labels",
+    "hash_vertices", "most", "select",
+]  # fmt: skip
+
+IntArray = NDArray[np.int64]
+Colours = NDArray[np.uint64]
+
+
+def colour_rows(graphs: Graphs, colours: Any) -> IntArray:
+    """Vertex colours as integer rows [n, w]; ``None`` gives every vertex the colour 0."""
+    n = graphs.num_nodes
+    if colours is None:
+        return np.zeros((n, 1), np.int64)
+    array = np.asarray(colours)
+    if array.size == 0 and array.ndim == 1:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iub":
+        raise InputError(
+            f"Vertex colours must be whole numbers; got dtype {array.dtype}. "
+            "Number the colours first, the same way for all graphs."
+        )
+    if array.dtype == np.uint64:
+        array = array.view(np.int64)
+    if array.ndim not in (1, 2) or len(array) != n:
+        raise InputError(
+            f"Vertex colours must have shape [{n}] or [{n}, w], one row per vertex; "
+            f"got shape {list(array.shape)}."
+        )
+    return np.ascontiguousarray(array.reshape(n, -1) if n else array.reshape(0, 1), np.int64)
+
+
+def hash_vertices(graphs: Graphs, rows: IntArray, labels: bool) -> tuple[Colours, Colours]:
+    """``(part, start)``: the colours λ_V, and the same with the node label joined if asked."""
+    from ..kernels import palette
+
+    if labels and graphs.node_labels is None and graphs.edge_labels is None:
+        raise InputError(
+            "labels=True, but the graphs have neither node labels nor edge labels. "
+            "Read them with labels, or compare the structure alone with labels=False."
+        )
+    part = palette.hash_rows(rows, np.zeros((len(rows), 2), np.uint64))
+    if labels and graphs.node_labels is not None:
+        return part, palette.hash_rows(graphs.node_labels.reshape(-1, 1).astype(np.int64), part)
+    return part, part
+
+
+def edge_labels(graphs: Graphs, labels: bool) -> IntArray:
+    """The label of every CSR entry, or nothing."""
+    if labels and graphs.edge_labels is not None:
+        return graphs.edge_labels.astype(np.int64, copy=False)
+    return np.zeros(0, np.int64)
+
+
+def check_rounds(rounds: int | None) -> int:
+    """Rounds as the kernels take them: -1 for "until stable"."""
+    if rounds is None:
+        return -1
+    if isinstance(rounds, bool) or not isinstance(rounds, int | np.integer) or rounds < 0:
+        raise InputError(
+            f"rounds must be a whole number from 0, or None for 'until stable'; got {rounds!r}."
+        )
+    return int(rounds)
+
+
+def available_bytes() -> int:
+    """Memory a refinement may take: half of what the system says is available."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024 // 2
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
+    except (AttributeError, ValueError, OSError):
+        return 2**31
+
+
+def check_memory(need: int, what: str, instead: str) -> None:
+    """Refuse, in words, what would not fit."""
+    limit = available_bytes()
+    if need > limit:
+        raise InputError(
+            f"{what} would need {need / 2**30:,.1f} GiB of memory; half of what is available here "
+            f"is {limit / 2**30:,.1f} GiB. {instead}"
+        )
+
+
+def most() -> int:
+    """How many vertex colours may be kept over all rounds (16 bytes each, twice while growing)."""
+    return available_bytes() // 48
+
+
+def check_kept(failed: int, test: str) -> None:
+    """Refuse when a kernel gave up at graph ``failed`` (-1: it did not)."""
+    if failed >= 0:
+        raise InputError(
+            f"{test} keeps the colours of every round, and memory ran out at graph {failed}, which "
+            "needs very many rounds. Give rounds=k for the first k rounds only, or fewer graphs."
+        )
+
+
+def select(graphs: Graphs, rows: IntArray, chosen: Sequence[int]) -> tuple[Graphs, IntArray]:
+    """Some of the graphs as a set of their own, with their colour rows."""
+    picked = [graphs[g] for g in chosen]
+    bounds = [(int(graphs.ptr[g]), int(graphs.ptr[g + 1])) for g in chosen]
+    return Graphs.concatenate(picked), np.concatenate([rows[a:b] for a, b in bounds])

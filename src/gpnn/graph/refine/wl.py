@@ -1,0 +1,46 @@
+"""1-WL, the classical colour refinement of vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..graphs import Graphs
+from .inputs import check_kept, check_rounds, colour_rows, edge_labels, hash_vertices, most, select
+from .result import Refinement
+
+__all__ = ["wl"]
+
+
+def wl(
+    graphs: Graphs, colours: Any = None, rounds: int | None = None, labels: bool = False
+) -> Refinement:
+    """γ_v ← hash(γ_v, {{γ_u : u ∈ N(v)}}), every graph until its partition is stable.
+
+    Args:
+        graphs: any number of graphs.
+        colours: start colours, integers [n] or rows of integers [n, w]; all equal by default.
+        rounds: run exactly so many rounds on every graph instead. Vertices of all graphs can then
+            be compared at that round, and the digest says whether so many rounds tell apart.
+        labels: node labels join the start colours, and every neighbour comes with the label of
+            its edge.
+    """
+    from ..kernels import palette
+    from ..kernels import wl as kernel
+
+    rows = colour_rows(graphs, colours)
+    limit = check_rounds(rounds)
+    _, start = hash_vertices(graphs, rows, labels)
+    marks = edge_labels(graphs, labels)
+    words = palette.hash_rows(marks.reshape(-1, 1), np.zeros((len(marks), 2), np.uint64))
+    store, signatures, recorded, stable, digest, failed = kernel.wl(
+        graphs.ptr, graphs.indptr, graphs.indices, start, words, limit, most()
+    )
+    check_kept(failed, "1-WL")
+
+    def again(chosen: Sequence[int], rounds: int) -> Refinement:
+        return wl(*select(graphs, rows, chosen), rounds, labels)
+
+    return Refinement(graphs.ptr, recorded, stable, digest, False, store, signatures, again)

@@ -1,0 +1,125 @@
+"""A vocabulary: the colours a model was fitted on, as indices."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .partition import Partition, unique_rows
+from .schemes import get_scheme
+
+__all__ = ["Encoding", "UnseenColours", "Vocabulary"]
+
+IntArray = NDArray[np.int64]
+
+
+class UnseenColours(UserWarning):
+    """Colours, or pairs of colours across an edge, that the vocabulary was not fitted on."""
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Indices of the parts, and what the vocabulary did not know.
+
+    Attributes:
+        index: for every vertex, 0 … k-1 for a known colour and k for an unseen one.
+        unseen_vertices: vertices of an unseen colour.
+        unseen_pairs: directed edges between known colours that never met across an edge.
+    """
+
+    index: IntArray
+    unseen_vertices: int
+    unseen_pairs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Colours in ascending order and the pairs of them that meet across an edge.
+
+    An unseen colour goes to the reserved index ``size`` and never aliases another. Whether an edge
+    is within or cross is a matter of the raw colours (``Partition.cross``), not of these indices:
+    two different unseen colours share the reserved index and are still two parts.
+    """
+
+    scheme: str
+    colours: IntArray
+    pairs: IntArray
+
+    @classmethod
+    def fit(cls, partition: Partition) -> Vocabulary:
+        """The vocabulary of everything that occurs in ``partition``."""
+        graphs = partition.graphs
+        keys = partition.part[graphs.rows].astype(np.int64) * partition.num_parts
+        keys += partition.part[graphs.indices]
+        return cls(partition.scheme.name, partition.parts, np.unique(keys))
+
+    @property
+    def size(self) -> int:
+        """Number of known colours; also the index of the reserved part."""
+        return len(self.colours)
+
+    @property
+    def labels(self) -> list[str]:
+        scheme = get_scheme(self.scheme)
+        return [scheme.describe(row) for row in self.colours.tolist()] + ["unseen"]
+
+    def encode(self, partition: Partition) -> Encoding:
+        """Indices for the vertices of ``partition``, with one warning where something is new."""
+        if partition.scheme.name != self.scheme:
+            raise InputError(
+                f"This vocabulary is for scheme '{self.scheme}'; the partition was made with "
+                f"'{partition.scheme.name}'. Partition with the same scheme."
+            )
+        index = self._look_up(partition.parts)[partition.part]
+        graphs = partition.graphs
+        left, right = index[graphs.rows], index[graphs.indices]
+        known = (left < self.size) & (right < self.size)
+        keys = left[known] * self.size + right[known]
+        unseen_pairs = int(np.isin(keys, self.pairs, invert=True).sum())
+        unseen_vertices = int((index == self.size).sum())
+        if unseen_vertices or unseen_pairs:
+            warnings.warn(
+                f"Scheme '{self.scheme}': {unseen_vertices:,} of {len(index):,} vertices have a "
+                f"colour not seen when the vocabulary was fitted (they go to the reserved part), "
+                f"and {unseen_pairs:,} directed edges join known colours that never met.",
+                UnseenColours,
+                stacklevel=2,
+            )
+        return Encoding(index, unseen_vertices, unseen_pairs)
+
+    def _look_up(self, rows: IntArray) -> IntArray:
+        if not len(rows) or not self.size:
+            return np.full(len(rows), self.size, np.int64)
+        if rows.shape[1] != self.colours.shape[1]:
+            raise InputError(
+                f"Colours of scheme '{self.scheme}' have {self.colours.shape[1]} entries here and "
+                f"{rows.shape[1]} in the partition: the scheme has changed since it was fitted."
+            )
+        _, place = unique_rows(np.concatenate([self.colours, rows]))
+        index = np.full(place.max() + 1, self.size, np.int64)
+        index[place[: self.size]] = np.arange(self.size)
+        return index[place[self.size :]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, ready for JSON."""
+        return {
+            "scheme": self.scheme,
+            "colours": self.colours.tolist(),
+            "pairs": self.pairs.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Vocabulary:
+        try:
+            colours = np.array(content["colours"], np.int64)
+            pairs = np.array(content["pairs"], np.int64)
+            return cls(str(content["scheme"]), colours.reshape(len(colours), -1), pairs)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise InputError(
+                f"Not a vocabulary: {error!r}. Give the content that Vocabulary.to_dict() wrote."
+            ) from None

@@ -1,0 +1,1 @@
+"""The expressivity lab: which method tells which graphs apart, and which claims hold."""

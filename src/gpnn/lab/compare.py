@@ -1,0 +1,111 @@
+"""Two graphs side by side: which method tells them apart, after how many rounds, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..graph.graphs import Graphs
+from ..graph.isomorphism import isomorphism
+from ..graph.partition import Partition
+from .methods import Method
+
+__all__ = ["Finding", "compare", "side_by_side"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one method says of two graphs.
+
+    ``tells_apart`` is ``None`` where the search for a canonical form gave up; ``rounds`` is the
+    first round with different colours, for refinements; ``witness`` says which colour or part
+    differs.
+    """
+
+    method: Method
+    tells_apart: bool | None
+    rounds: int | None
+    witness: str | None
+
+    def as_row(self) -> dict[str, Any]:
+        return {
+            **self.method.as_row(),
+            "tells_apart": self.tells_apart,
+            "rounds": self.rounds,
+            "witness": self.witness,
+        }
+
+
+def side_by_side(left: Graphs, right: Graphs) -> Graphs:
+    """Two single graphs as one set, labels kept where both have them."""
+    for graph in (left, right):
+        if len(graph) != 1:
+            raise InputError(f"A comparison takes single graphs; got a set of {len(graph):,}.")
+    return Graphs.concatenate([left, right])
+
+
+def compare(
+    left: Graphs,
+    right: Graphs,
+    methods: Sequence[Method],
+    progress: Callable[[Method], None] = lambda _: None,
+) -> list[Finding]:
+    """Try every method on the two graphs, each partition computed once."""
+    graphs = side_by_side(left, right)
+    cuts: dict[str, Partition] = {}
+    findings = []
+    for method in methods:
+        progress(method)
+        cut = None
+        if method.scheme is not None:
+            cut = cuts.setdefault(method.scheme, method.cut(graphs))
+        findings.append(_try(method, graphs, cut))
+    return findings
+
+
+def _try(method: Method, graphs: Graphs, cut: Partition | None) -> Finding:
+    found = method.refinement(graphs, cut)
+    if found is not None:
+        witness = found.witness(0, 1)
+        if witness is None:
+            return Finding(method, False, None, None)
+        text = (
+            f"colour #{witness.colour[-6:]} in round {witness.round}: "
+            f"{len(witness.left)} vertices against {len(witness.right)}"
+        )
+        return Finding(method, True, found.first_difference(0, 1), text)
+    apart = method.sameness(graphs, cut).told_apart(0, 1)
+    reason = _structural_witness(method, cut) if apart and cut is not None else None
+    return Finding(method, apart, None, reason)
+
+
+def _structural_witness(method: Method, cut: Partition) -> str:
+    """The first part, kind of edge or boundary in which two graphs differ."""
+    graph_of = cut.graphs.graph_of
+    for part, label in enumerate(cut.labels):
+        counts = np.bincount(graph_of[cut.part == part], minlength=2)
+        if counts[0] != counts[1]:
+            return f"part {label}: {counts[0]} vertices against {counts[1]}"
+    if method.test == "lambda":
+        return _edge_witness(cut)
+    for part, label in enumerate(cut.labels):
+        pieces, _ = cut.subgraph(part)
+        if isomorphism(pieces).told_apart(0, 1):
+            return f"the subgraphs of part {label}"
+    return "the boundary subgraphs"
+
+
+def _edge_witness(cut: Partition) -> str:
+    u, v = cut.graphs.edges()
+    ends = np.sort(np.stack([cut.part[u], cut.part[v]]), axis=0)
+    right = cut.graphs.graph_of[u] == 1
+    for a, b in np.unique(ends.T, axis=0).tolist():
+        same = (ends[0] == a) & (ends[1] == b)
+        counts = int((same & ~right).sum()), int((same & right).sum())
+        if counts[0] != counts[1]:
+            return f"edges {cut.labels[a]} – {cut.labels[b]}: {counts[0]} against {counts[1]}"
+    return "labels of vertices or edges"

@@ -1,0 +1,110 @@
+"""Collections of graphs that are hard to tell apart, and how many of them a method separates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..graph.graphs import Graphs
+from ..learn.datasets import find, load_graphs
+from ..learn.registry import DATASETS
+from .methods import Method
+
+__all__ = ["QUOTED_BREC", "SUITES", "Suite", "load_suite", "run_suite"]
+
+# Published figures for comparison; quoted, not measured here.
+QUOTED_BREC = {
+    "1-WL": 0,
+    "NGNN": 166,
+    "DSS-GNN": 221,
+    "GNN-AK": 222,
+    "PPGN": 233,
+    "3-WL": 270,
+    "KP-GNN": 275,
+    "I²-GNN": 281,
+    "N²-GNN": 287,
+}
+
+SUITES = {
+    "atlas": "all 1,252 graphs of 1 to 7 vertices",
+    "brec": "400 pairs in six categories, from easy to beyond 3-WL",
+    "csl": "150 circular skip link graphs in 10 isomorphism classes",
+    "sr": "eight families of strongly regular graphs, compared inside each family",
+    "exp": "600 pairs that 1-WL cannot tell apart",
+    "cexp": "600 pairs, half of which 1-WL tells apart",
+    "graph8c": "all 11,117 connected graphs of 8 vertices",
+}
+
+_PAIRED = ("brec", "exp", "cexp")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Graphs to tell apart: pairs (2p, 2p + 1), or all graphs of a category from each other."""
+
+    name: str
+    graphs: Graphs
+    categories: tuple[str, ...]
+    paired: bool
+
+    @property
+    def size(self) -> int:
+        """Pairs of a paired suite, graphs of any other."""
+        return len(self.categories)
+
+
+def load_suite(name: str, data: str | None = None) -> Suite:
+    """Read a suite; all but ``atlas`` come from the data folder."""
+    if name not in SUITES:
+        raise InputError(f"There is no suite '{name}'. Choose one of: {', '.join(SUITES)}.")
+    if name == "sr":
+        families = [entry for entry in DATASETS if entry.startswith("sr")]
+        sets = [load_graphs(family, data) for family in families]
+        labels = [f for f, graphs in zip(families, sets, strict=True) for _ in range(len(graphs))]
+        return Suite(name, Graphs.concatenate(sets), tuple(labels), False)
+    graphs = load_graphs(name, data)
+    if name == "atlas":
+        graphs = Graphs.concatenate([graphs[g] for g in range(1, len(graphs))])
+    count = len(graphs) // 2 if name in _PAIRED else len(graphs)
+    categories = (name,) * count
+    if name == "brec":
+        path = find("BREC", data).with_name("brec_category.txt")
+        categories = tuple(path.read_text(encoding="utf-8").split())
+        if len(categories) != count:
+            raise InputError(f"{path} names {len(categories)} categories for {count} pairs.")
+    return Suite(name, replace(graphs, graph_names=None), categories, name in _PAIRED)
+
+
+def run_suite(
+    suite: Suite,
+    methods: Sequence[Method],
+    progress: Callable[[Method], None] = lambda _: None,
+) -> dict[str, Any]:
+    """How many pairs each method tells apart, or into how many classes graphs fall."""
+    count = "distinguished" if suite.paired else "classes"
+    results = []
+    for method in methods:
+        progress(method)
+        found = method.sameness(suite.graphs)
+        by_category: dict[str, int] = {}
+        for category in dict.fromkeys(suite.categories):
+            chosen = np.flatnonzero(np.array(suite.categories) == category)
+            if suite.paired:
+                differ = found.digest[2 * chosen] != found.digest[2 * chosen + 1]
+                known = found.exact[2 * chosen] & found.exact[2 * chosen + 1]
+                by_category[category] = int((differ.any(axis=1) & known).sum())
+            else:
+                by_category[category] = len(np.unique(found.digest[chosen], axis=0))
+        row: dict[str, Any] = {**method.as_row(), count: sum(by_category.values())}
+        if not found.exact.all():
+            row["unknown"] = int((~found.exact).sum())
+        results.append({**row, "by_category": by_category})
+    return {
+        "suite": suite.name,
+        "pairs" if suite.paired else "graphs": suite.size,
+        "results": results,
+    }

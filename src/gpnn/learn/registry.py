@@ -1,0 +1,190 @@
+"""The datasets known by name: where their files are called what, and who reads them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import InputError
+from ..graph.graphs import Graphs
+from . import loaders
+
+__all__ = ["DATASETS", "Dataset", "get"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """One dataset.
+
+    Attributes:
+        name: as the literature spells it; looked up without regard to case.
+        about: one line.
+        read: from the marker file found to graphs.
+        markers: the files that show the dataset is there, relative to a data folder.
+        archives: zips (or the like) that hold it.
+        downloads: (address, file in the cache) of everything needed.
+        help: where it comes from when nothing can be downloaded.
+        embedded: the archive inside the package.
+        aliases: other names.
+    """
+
+    name: str
+    about: str
+    read: Callable[[Path], Graphs]
+    markers: tuple[str, ...] = ()
+    archives: tuple[str, ...] = ()
+    downloads: tuple[tuple[str, str], ...] = ()
+    help: str = ""
+    embedded: str | None = None
+    aliases: tuple[str, ...] = ()
+
+
+_TU_ADDRESS = "https://www.chrsmrrs.com/graphkerneldatasets"
+_OGB_ADDRESS = "http://snap.stanford.edu/ogb/data/graphproppred/csv_mol_download"
+_WEBKB_ADDRESS = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master/new_data"
+_PLANETOID_ADDRESS = "https://github.com/kimiyoung/planetoid/raw/master/data"
+
+
+def _tu(
+    name: str, about: str, *aliases: str, public: bool = True, embedded: bool = False
+) -> Dataset:
+    zipped = f"{name}.zip"
+    return Dataset(
+        name,
+        about,
+        loaders.tu,
+        markers=(f"{name}/raw/{name}_A.txt", f"{name}/{name}_A.txt"),
+        archives=(zipped,),
+        downloads=((f"{_TU_ADDRESS}/{zipped}", zipped),) if public else (),
+        embedded=zipped if embedded else None,
+        aliases=aliases,
+    )
+
+
+def _ogb(task: str, about: str) -> Dataset:
+    folder = f"ogbg_mol{task}"
+    return Dataset(
+        f"ogbg-mol{task}",
+        about,
+        loaders.ogb,
+        markers=(f"{folder}/raw/edge.csv.gz", f"{task}/raw/edge.csv.gz"),
+        archives=(f"{folder}.zip",),
+        downloads=((f"{_OGB_ADDRESS}/{task}.zip", f"{folder}.zip"),),
+        aliases=(folder, f"mol{task}"),
+    )
+
+
+def _planetoid(name: str, about: str) -> Dataset:
+    return Dataset(
+        name,
+        about,
+        loaders.npz,
+        markers=(f"{name}.npz",),
+        help=(
+            f"Its public files ({_PLANETOID_ADDRESS}) are pickles, which are never opened here. "
+            f"Load it with torch_geometric.datasets.Planetoid and pass that, or save {name}.npz "
+            "with arrays edge_index and y."
+        ),
+    )
+
+
+def _webkb(name: str, about: str) -> Dataset:
+    folder = name.lower()
+    names = ("out1_graph_edges.txt", "out1_node_feature_label.txt")
+    return Dataset(
+        name,
+        about,
+        loaders.webkb,
+        markers=tuple(f"{top}/raw/{names[0]}" for top in (folder, name)),
+        archives=(f"{folder}.zip", f"{name}.zip"),
+        downloads=tuple(
+            (f"{_WEBKB_ADDRESS}/{folder}/{file}", f"{folder}/raw/{file}")
+            for file in reversed(names)  # the marker comes last: then all is there
+        ),
+    )
+
+
+def _lines(name: str, about: str, file: str, folder: str, *aliases: str) -> Dataset:
+    return Dataset(
+        name,
+        about,
+        loaders.graph6,
+        markers=(f"{folder}/{file}", f"{folder}/raw/{file}", file),
+        archives=(f"{folder}.zip",),
+        aliases=aliases,
+    )
+
+
+def _sat(name: str, about: str) -> Dataset:
+    return Dataset(
+        name, about, loaders.graphsat, (f"{name}/GRAPHSAT.txt",), archives=(f"{name}.zip",)
+    )
+
+
+_SR = (
+    "sr16622",
+    "sr251256",
+    "sr261034",
+    "sr281264",
+    "sr291467",
+    "sr351899",
+    "sr361446",
+    "sr401224",
+)
+
+DATASETS: dict[str, Dataset] = {
+    entry.name: entry
+    for entry in (
+        _tu("MUTAG", "188 molecules, mutagenic or not", embedded=True),
+        _tu("PTC_MR", "344 molecules, carcinogenic to male rats or not", "PTC", "PTC-MR"),
+        _tu("BZR", "405 molecules, ligands of the benzodiazepine receptor"),
+        _tu("COX2", "467 molecules, inhibitors of cyclooxygenase-2", "COX-2"),
+        _tu("DHFR", "756 molecules, inhibitors of dihydrofolate reductase"),
+        _tu("IMDB-BINARY", "1000 ego networks of actors", "IMDB-B", "IMDBBINARY"),
+        _tu("PROTEINS", "1113 proteins, enzymes or not"),
+        _tu("ZINC12k", "12,000 molecules, train part resampled", "ZINC", "ZINC-12k", public=False),
+        _ogb("hiv", "41,127 molecules, inhibiting HIV replication or not"),
+        _ogb("tox21", "7,831 molecules, 12 toxicity assays"),
+        _ogb("toxcast", "8,576 molecules, 617 toxicity assays"),
+        _planetoid("Cora", "one graph of 2,708 papers"),
+        _planetoid("CiteSeer", "one graph of 3,327 papers"),
+        _webkb("Wisconsin", "one graph of 251 web pages"),
+        _webkb("Texas", "one graph of 183 web pages"),
+        Dataset(
+            "atlas",
+            "all 1,253 graphs of 0 to 7 vertices, the one without vertices first",
+            loaders.atlas,
+        ),
+        _lines("BREC", "400 pairs: graphs 2p and 2p + 1", "brec_pairs.g6", "BREC"),
+        _sat("EXP", "600 pairs that 1-WL cannot tell apart"),
+        _sat("CEXP", "EXP with half of the pairs made distinguishable"),
+        _lines("CSL", "150 circular skip links, 10 classes of 15", "csl.g6", "CSL"),
+        _lines("graph8c", "all 11,117 connected graphs of 8 vertices", "graph8c.g6", "graph8c"),
+        *(
+            _lines(
+                name,
+                "strongly regular graphs of one family",
+                f"{name}.g6",
+                "SR",
+                *(("SR25",) if name == "sr251256" else ()),
+            )
+            for name in _SR
+        ),
+    )
+}
+_BY_NAME = {
+    word.lower(): entry for entry in DATASETS.values() for word in (entry.name, *entry.aliases)
+}
+
+
+def get(name: str) -> Dataset:
+    """The entry of a name or alias, in any case."""
+    entry = _BY_NAME.get(name.lower())
+    if entry is not None:
+        return entry
+    close = difflib.get_close_matches(name.lower(), _BY_NAME, n=3, cutoff=0.6)
+    meant = list(dict.fromkeys(_BY_NAME[word].name for word in close))
+    hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
+    raise InputError(f"There is no dataset {name!r}.{hint} Known are {', '.join(DATASETS)}.")

@@ -1,0 +1,1 @@
+"""The network: torch and PyG."""

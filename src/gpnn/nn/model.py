@@ -1,0 +1,161 @@
+"""GPNN: stacked layers, alone or plugged into a base GNN, with readout and head."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import InputError
+from .bases import StackedGNN
+from .batch import GraphBatch
+from .config import GPNNConfig, Level
+from .conv import GPNNConv
+from .encode import FeatureEncoder
+from .norm import WeightedBatchNorm
+from .parts import PairEmbedding
+
+__all__ = ["GPNN"]
+
+MAX_HOPS = 8
+
+
+class GPNN(nn.Module):
+    r"""A graph partitioning neural network.
+
+    .. math::
+        h_v = \big(h_v^{gnn} \,\|\, \gamma_v^{(L)}\big), \qquad
+        y_G = \mathrm{head}\Big(\mathrm{readout}_{v \in G}\, h_v \,\big\|\, c_G\Big)
+
+    :math:`\gamma^{(l)}` comes from :class:`~gpnn.nn.conv.GPNNConv`, :math:`h^{gnn}` from the base
+    GNN where there is one, :math:`c_G` counts the connected components of every part. For node tasks
+    :math:`c_G` joins every :math:`h_v` and there is no readout. With ``jump="cat"`` all
+    :math:`\gamma^{(1)}, \dots, \gamma^{(L)}` are concatenated. γ passes a batch normalisation after
+    every layer, which the paper does not mention: its sums over parts grow with degree.
+
+    Args:
+        config: the shape of the network.
+        base: a module of your own, ``forward(x, edge_index) -> [n, out_channels]``, for
+            ``config.base == "custom"``.
+
+    Shapes: a :class:`~gpnn.nn.batch.GraphBatch` → [graphs, outputs] or [n, outputs].
+    """
+
+    def __init__(self, config: GPNNConfig, base: nn.Module | None = None) -> None:
+        super().__init__()
+        self.config = config
+        width = config.hidden
+        self.encoder = FeatureEncoder(width, config.features, config.codes)
+        self.edge_encoder = None
+        if config.base == "gine":
+            kinds = () if config.edge_features else (config.edge_labels + 1,)
+            self.edge_encoder = FeatureEncoder(width, config.edge_features, kinds)
+        self.base = self._make_base(base)
+        joined = 0 if self.base is None else int(self.base.out_channels)  # type: ignore[arg-type]
+        if config.gpnn:
+            self.colour = nn.Parameter(torch.empty(config.parts, width))
+            hops = MAX_HOPS if config.distances else 0
+            self.pair = PairEmbedding(config.parts, width, config.edge_labels, hops)
+            self.pair_features = (
+                nn.Linear(config.edge_features, width, bias=False) if config.edge_features else None
+            )
+            self.convs = nn.ModuleList(
+                GPNNConv(width, config.parts, config.pair_update) for _ in range(config.layers)
+            )
+            self.norms = nn.ModuleList(WeightedBatchNorm(width) for _ in range(config.layers))
+            joined += width * (config.layers if config.jump == "cat" else 1)
+        joined += config.parts if config.component_feature else 0
+        self.dropout = nn.Dropout(config.dropout)
+        self.head_norm = WeightedBatchNorm(joined)
+        self.head_first = nn.Linear(joined, width)
+        self.head_second = nn.Linear(width, config.outputs)
+        self.reset_parameters()
+
+    def _make_base(self, base: nn.Module | None) -> nn.Module | None:
+        config = self.config
+        if (base is None) == (config.base == "custom"):
+            raise InputError("A base module goes with config.base='custom', and only with it.")
+        if base is not None:
+            if not hasattr(base, "out_channels"):
+                raise InputError(
+                    f"The base {type(base).__name__} does not say how wide its output is. Set its "
+                    "attribute out_channels."
+                )
+            return base
+        if config.base is None:
+            return None
+        return StackedGNN(config.base, config.hidden, config.layers, config.dropout)
+
+    def reset_parameters(self) -> None:
+        if self.config.gpnn:
+            nn.init.normal_(self.colour)
+            with torch.no_grad():
+                self.colour[-1] = 0
+
+    def forward(self, batch: GraphBatch) -> Tensor:
+        return self.head(self.embed(batch), batch)
+
+    def embed(self, batch: GraphBatch) -> Tensor:
+        """h_v of every vertex, [n, features], in the batch's own order (sorted by part)."""
+        x = self.encoder(batch.x)
+        joined = []
+        if self.base is not None:
+            joined.append(self._run_base(x, batch))
+        if self.config.gpnn:
+            layers = self.interact(x, batch)
+            joined += layers if self.config.jump == "cat" else layers[-1:]
+        return torch.cat(joined, dim=1)
+
+    def _run_base(self, x: Tensor, batch: GraphBatch) -> Tensor:
+        assert self.base is not None
+        if self.edge_encoder is None:
+            out: Tensor = self.base(x, batch.edge_index)
+            return out
+        edges = (
+            batch.edge_label.unsqueeze(1) if batch.edge_features is None else batch.edge_features
+        )
+        with_edges: Tensor = self.base(x, batch.edge_index, self.edge_encoder(edges))
+        return with_edges
+
+    def interact(self, x: Tensor, batch: GraphBatch) -> list[Tensor]:
+        """γ of every layer, each [n, hidden]."""
+        gamma = self.colour[batch.part]
+        if not self.config.colours_only:
+            gamma = gamma + x
+        start = self.pair(batch.start)
+        if self.pair_features is not None:
+            start = start + self.pair_features(batch.start_features)
+        alpha, layers = start, []
+        for layer, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
+            gamma, alpha = conv(gamma, alpha, start, batch, layer)
+            gamma = norm(gamma)
+            layers.append(gamma)
+            gamma = self.dropout(gamma)
+        return layers
+
+    def head(self, h: Tensor, batch: GraphBatch) -> Tensor:
+        """From vertex embeddings to outputs."""
+        components = batch.components.to(h.dtype)
+        if self.config.level == Level.GRAPH:
+            h = batch.readout.sum(h)
+            if self.config.readout == "mean":
+                h = h / batch.vertices.to(h.dtype).clamp(min=1)
+        else:
+            h = h[batch.order]
+            components = components[batch.readout.back_source[batch.order]]
+        if self.config.component_feature:
+            h = torch.cat([h, components], dim=1)
+        h = torch.relu(self.head_first(self.head_norm(h)))
+        out: Tensor = self.head_second(self.dropout(h))
+        return out
+
+    def __repr__(self) -> str:
+        config = self.config
+        base = f", base={config.base}" if config.base else ""
+        kind = (
+            f"{config.scheme}, {config.interactions}, d={config.d}" if config.gpnn else "base alone"
+        )
+        size = sum(p.numel() for p in self.parameters())
+        return (
+            f"{self.__class__.__name__}({kind}{base}, layers={config.layers}, "
+            f"hidden={config.hidden}, {size:,} parameters)"
+        )

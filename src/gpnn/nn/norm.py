@@ -1,0 +1,93 @@
+"""Batch normalisation that counts every row as often as it stands for something."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["MLP", "WeightedBatchNorm"]
+
+
+class WeightedBatchNorm(nn.Module):
+    r"""Batch normalisation over weighted rows.
+
+    .. math::
+        \mu = \frac{\sum_i w_i x_i}{\sum_i w_i}, \quad
+        \sigma^2 = \frac{\sum_i w_i (x_i - \mu)^2}{\sum_i w_i}, \quad
+        y_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}} \odot g + b
+
+    A class of :math:`w` equal pairs gets weight :math:`w`, which makes the statistics those over
+    the pairs; a padded row gets weight 0. Running statistics follow PyTorch's convention (unbiased
+    variance, momentum 0.1) and are rebound, never written in place, so that the layer can be
+    mapped over stacked replicas.
+
+    Shapes: input [rows, features], weight [rows] or ``None`` for ones; output [rows, features].
+    """
+
+    running_mean: Tensor
+    running_var: Tensor
+
+    def __init__(self, features: int, eps: float = 1e-5, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.features, self.eps, self.momentum = features, eps, momentum
+        self.weight = nn.Parameter(torch.empty(features))
+        self.bias = nn.Parameter(torch.empty(features))
+        self.register_buffer("running_mean", torch.zeros(features))
+        self.register_buffer("running_var", torch.ones(features))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        nn.init.ones_(self.weight)
+        nn.init.zeros_(self.bias)
+        self.running_mean = torch.zeros_like(self.running_mean)
+        self.running_var = torch.ones_like(self.running_var)
+
+    def forward(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
+        if not self.training:
+            scale = self.weight * torch.rsqrt(self.running_var + self.eps)
+            return x * scale + (self.bias - self.running_mean * scale)
+        if weight is None:
+            total = torch.full((), max(x.shape[0], 1), dtype=x.dtype, device=x.device)
+            mean = x.sum(0) / total
+            centred = x - mean
+            variance = centred.square().sum(0) / total
+        else:
+            row = weight.to(x.dtype).unsqueeze(0)
+            total = weight.sum().to(x.dtype).clamp(min=1)
+            mean = (row @ x).squeeze(0) / total
+            centred = x - mean
+            variance = (row @ centred.square()).squeeze(0) / total
+        unbiased = variance.detach() * (total / (total - 1).clamp(min=1))
+        keep = self.momentum
+        self.running_mean = (1 - keep) * self.running_mean + keep * mean.detach()
+        self.running_var = (1 - keep) * self.running_var + keep * unbiased
+        return centred * (self.weight * torch.rsqrt(variance + self.eps)) + self.bias
+
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__}({self.features})"
+
+
+class MLP(nn.Module):
+    """Linear, normalisation, ReLU, linear: the two-layer perceptron of every update.
+
+    Shapes: [rows, inputs] → [rows, outputs]; ``weight`` [rows] goes to the normalisation.
+    """
+
+    def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(inputs, hidden, bias=False)
+        self.norm = WeightedBatchNorm(hidden)
+        self.second = nn.Linear(hidden, outputs)
+
+    def reset_parameters(self) -> None:
+        self.first.reset_parameters()
+        self.norm.reset_parameters()
+        self.second.reset_parameters()
+
+    def forward(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
+        return self.after_first(self.first(x), weight)
+
+    def after_first(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
+        """The rest, for a caller that has applied the first linear map itself."""
+        out: Tensor = self.second(torch.relu(self.norm(x, weight)))
+        return out

@@ -1,0 +1,248 @@
+"""Everything about a set of graphs that does not change while a model is trained on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..errors import InputError
+from ..graph.classes import InteractionClasses, Selection, interaction_classes
+from ..graph.graphs import Graphs
+from ..graph.kernels.gather import gather_edges, gather_vertices
+from ..graph.kernels.segments import group
+from ..graph.partition import Partition, partition
+from ..graph.vocabulary import Vocabulary
+from .batch import AlphaRound, GraphBatch
+from .segments import Segments
+
+__all__ = ["Prepared", "prepare"]
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Graphs with their parts, α classes and features, ready to be cut into batches.
+
+    Attributes:
+        graphs, partition, vocabulary, classes: what the graph core computed, once.
+        part: index in the vocabulary of every vertex.
+        part_of_colour: index in the vocabulary of every part of ``partition``.
+        x: node features, float [vertices, features] or int [vertices, columns].
+        edge_label: label + 1 of every CSR entry, 0 for none; ``edge_features``: float ones.
+        components: connected components, [graphs, parts].
+        y: labels of graphs or vertices, or ``None``; ``node_level`` says which.
+    """
+
+    graphs: Graphs
+    partition: Partition
+    vocabulary: Vocabulary
+    classes: InteractionClasses
+    part: IntArray
+    part_of_colour: IntArray
+    x: Tensor
+    edge_label: IntArray
+    edge_features: Tensor | None
+    components: IntArray
+    y: Tensor | None
+    node_level: bool
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def batches(
+        self, graphs: IntArray, size: int, generator: np.random.Generator | None = None
+    ) -> Iterator[GraphBatch]:
+        """Batches of at most ``size`` of the given graphs, shuffled if a generator is given."""
+        graphs = np.asarray(graphs, np.int64)
+        if generator is not None:
+            graphs = generator.permutation(graphs)
+        for start in range(0, len(graphs), size):
+            yield self.batch(graphs[start : start + size])
+
+    def batch(self, graphs: Any = None) -> GraphBatch:
+        """The given graphs (all by default) side by side."""
+        chosen = np.arange(len(self)) if graphs is None else np.asarray(graphs, np.int64)
+        vertices, starts = gather_vertices(chosen, self.graphs.ptr)
+        n, parts = len(vertices), self.vocabulary.size + 1
+        order, bounds = group(self.part[vertices], parts)
+        rank = np.empty(n, np.int64)
+        rank[order] = np.arange(n)
+        row, column, entry = gather_edges(
+            chosen, self.graphs.ptr, self.graphs.indptr, self.graphs.indices, starts, rank
+        )
+        selected = self.classes.select(chosen)
+        near = _symmetric(rank[selected.pair_centre], rank[selected.pair_other], n)
+        start, start_sizes, rounds = self._rounds(selected, rank, n, parts)
+        owner = np.repeat(np.arange(len(chosen)), np.diff(starts))
+        as_tensor = torch.from_numpy
+        sorted_vertices = as_tensor(vertices[order])
+        y = None
+        if self.y is not None:
+            y = self.y[as_tensor(vertices if self.node_level else chosen)]
+        return GraphBatch(
+            x=self.x[sorted_vertices],
+            part=as_tensor(self.part[vertices[order]]),
+            neighbours=_symmetric(row, column, n),
+            near=near,
+            edge_index=as_tensor(np.stack([column, row])),
+            edge_label=as_tensor(self.edge_label[entry]),
+            edge_features=None if self.edge_features is None else self.edge_features[entry],
+            start=start,
+            start_features=self._start_features(selected, start_sizes),
+            rounds=rounds,
+            readout=Segments(
+                as_tensor(rank), as_tensor(starts), as_tensor(owner[order]), torch.arange(n + 1)
+            ),
+            components=as_tensor(self.components[chosen]),
+            order=as_tensor(rank),
+            vertices=as_tensor(np.diff(starts).astype(np.float64))[:, None].to(_floating(self.x)),
+            y=y,
+            sizes=tuple(np.diff(bounds).tolist()),
+            start_sizes=start_sizes,
+        )
+
+    def _rounds(
+        self, selected: Selection, rank: IntArray, n: int, parts: int
+    ) -> tuple[Tensor, tuple[int, ...], tuple[AlphaRound, ...]]:
+        """Start classes and the rounds, the rows of every table sorted by the part of u."""
+        start = selected.start.copy()
+        start[:, 0] = self.part_of_colour[start[:, 0]]
+        start[:, 2] = self.part_of_colour[start[:, 2]]
+        start_order, start_bounds = group(np.ascontiguousarray(start[:, 2]), parts)
+        start_rank = _inverse(start_order)
+        rows = start_rank
+        centre = rank[selected.pair_centre]
+        rounds = []
+        for found, pair_class in zip(selected.rounds, selected.pair_class, strict=True):
+            part = self.part_of_colour[found.part]
+            order, bounds = group(part, parts)
+            own = _inverse(order)
+            size = len(order)
+            before, rows = rows, np.concatenate([own, size + start_rank])
+            tuples = len(found.first)
+            rounds.append(
+                AlphaRound(
+                    previous=torch.from_numpy(before[found.previous[order]]),
+                    first=torch.from_numpy(before[found.first]),
+                    second=torch.from_numpy(before[found.second]),
+                    tuples=Segments.build(
+                        own[found.entry_class], found.entry_tuple, size, tuples, found.entry_count
+                    ),
+                    weight=torch.from_numpy(found.class_weight[order]),
+                    tuple_weight=torch.from_numpy(found.tuple_weight),
+                    part=torch.from_numpy(part[order]),
+                    pairs=Segments.build(centre, rows[pair_class], n, len(rows)),
+                    sizes=tuple(np.diff(bounds).tolist()),
+                )
+            )
+        return (
+            torch.from_numpy(start[start_order]),
+            tuple(np.diff(start_bounds).tolist()),
+            tuple(rounds),
+        )
+
+    def _start_features(self, selected: Selection, sizes: tuple[int, ...]) -> Tensor | None:
+        """Float edge features of the start rows in the direct path, zero where there is no edge."""
+        if self.edge_features is None:
+            return None
+        assert selected.start_entry is not None
+        order, _ = group(self.part_of_colour[selected.start[:, 2]], len(sizes))
+        entry = selected.start_entry[order]
+        features = self.edge_features[np.maximum(entry, 0)]
+        return features * torch.from_numpy(entry >= 0).unsqueeze(1)
+
+
+def prepare(
+    graphs: Graphs,
+    *,
+    scheme: str = "core-degree",
+    interactions: str = "edges",
+    d: int = 1,
+    layers: int = 3,
+    distances: bool = False,
+    vocabulary: Vocabulary | None = None,
+    x: Tensor | None = None,
+    edge_labels: IntArray | None = None,
+    edge_features: Tensor | None = None,
+    y: Tensor | None = None,
+    node_level: bool = False,
+    direct: bool = False,
+) -> Prepared:
+    """Cut the graphs, number the classes of their interactions, and keep the features beside.
+
+    Args:
+        graphs: the graphs; scheme, interactions, d, layers, distances: as in the model.
+        vocabulary: of the model, for graphs it was not fitted on; fitted here by default.
+        x: node features, float [vertices, features] or codes, int [vertices, columns].
+        edge_labels: integers per CSR entry (``graphs.edge_labels`` is the place for them).
+        edge_features: floats per CSR entry. They have no classes: the direct path is taken.
+        y: labels per graph, or per vertex with ``node_level``.
+        direct: one class per pair: the formula as it stands, for tests and comparison.
+    """
+    cut = partition(graphs, scheme)
+    vocabulary = vocabulary or Vocabulary.fit(cut)
+    part = vocabulary.encode(cut).index
+    part_of_colour = np.full(cut.num_parts, vocabulary.size, np.int64)
+    part_of_colour[cut.part] = part
+    components = np.zeros((len(graphs), vocabulary.size + 1), np.int64)
+    np.add.at(components.T, part_of_colour, cut.components().T)
+    n, entries = graphs.num_nodes, len(graphs.indices)
+    for name, value, length in (
+        ("x", x, n),
+        ("edge_labels", edge_labels, entries),
+        ("edge_features", edge_features, entries),
+        ("y", y, n if node_level else len(graphs)),
+    ):
+        if value is not None and len(value) != length:
+            raise InputError(f"{name} has {len(value):,} rows where {length:,} are needed.")
+    if x is not None and x.is_floating_point() and not bool(torch.isfinite(x).all()):
+        raise InputError("The node features hold NaN or infinity. Fill or drop these values first.")
+    labels = np.zeros(entries, np.int64) if edge_labels is None else edge_labels + 1
+    classes = interaction_classes(
+        graphs,
+        cut.part,
+        interactions=interactions,
+        d=d,
+        rounds=layers,
+        edge_labels=edge_labels,
+        distances=distances,
+        merge=not direct and edge_features is None,
+    )
+    return Prepared(
+        graphs,
+        cut,
+        vocabulary,
+        classes,
+        part,
+        part_of_colour,
+        torch.zeros(n, 0) if x is None else x,
+        labels,
+        edge_features,
+        components,
+        y,
+        node_level,
+    )
+
+
+def _symmetric(row: IntArray, column: IntArray, n: int) -> Segments:
+    """Segments of a symmetric relation: its own transpose."""
+    order, ptr = group(row, n)
+    index, bounds = torch.from_numpy(column[order]), torch.from_numpy(ptr)
+    return Segments(index, bounds, index, bounds)
+
+
+def _inverse(order: IntArray) -> IntArray:
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(len(order))
+    return inverse
+
+
+def _floating(x: Tensor) -> torch.dtype:
+    return x.dtype if x.is_floating_point() else torch.get_default_dtype()
