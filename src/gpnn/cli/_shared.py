@@ -86,6 +86,8 @@ def load(source: str, data: str | None) -> Graphs:
 
     with working(f"reading {source} …"):
         graphs = resolve(source, data)
+    if graphs.num_nodes == 0:
+        notes().print(f"[yellow]{source} holds no vertices.[/yellow]")
     if str(graphs.normalised):
         notes().print(f"[dim]{source}: {graphs.normalised}[/dim]")
     return graphs

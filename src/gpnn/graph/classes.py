@@ -25,6 +25,11 @@ __all__ = ["InteractionClasses", "RoundTable", "SelectedRound", "Selection", "in
 
 IntArray = NDArray[np.int64]
 
+KEPT = 44
+"""Bytes per pair kept of the graph in work."""
+TUPLE = 160
+"""Bytes per tuple where classes are not merged, while the tables grow."""
+
 
 def interaction_classes(
     graphs: Graphs,
@@ -54,50 +59,51 @@ def interaction_classes(
         merge: ``False`` gives every pair a class of its own, and every pair that is read a start
             class of its own: the direct formula in the same arrays.
     """
-    from .kernels import classes as kernel
+    from .kernels import balls
+    from .kernels.classes import learn
 
     which = interaction_type(interactions)
     for name, value in (("d", d), ("rounds", rounds)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise InputError(f"{name} must be a whole number from 1; got {value!r}.")
+    d, rounds, merge = int(d), int(rounds), bool(merge)
     parts = _labels(part, graphs.num_nodes, "part numbers")
     if parts is None:
-        raise InputError("Give the part of every vertex, for example partition(graphs, ...).part.")
+        raise InputError("part is None. Give the part of every vertex: partition(...).part.")
     labels = _labels(edge_labels, len(graphs.indices), "edge labels")
     if labels is None:
         labels = np.zeros(0, np.int64)
     if labels.min(initial=0) < 0:
         raise InputError(f"Edge labels must be whole numbers from 0; got {labels.min()}.")
-    code = {"cross": kernel.CROSS_EDGES, "edges": kernel.EDGES, "pairs": kernel.PAIRS}[which]
+    parts, labels = np.ascontiguousarray(parts), np.ascontiguousarray(labels)
     widest = int(np.diff(graphs.ptr).max(initial=0))
-    radius = min(int(d), max(widest, 1))
-    stored, pairs = _check_size(graphs, which, radius, int(rounds), merge)
-    starts, start_log, learned, class_log, tuples, entries, pair_ptr, centre, other, nodes = (
-        kernel.learn(
-            graphs.ptr, graphs.indptr, graphs.indices, parts, labels, code, radius, int(rounds),
-            bool(distances), bool(merge), widest, stored, pairs,
-        )  # fmt: skip
-    )
-    size = np.bincount(learned[:, 0], minlength=int(rounds) + 1)
+    radius = min(d, max(widest, 1))
+    kept, pairs = _check_memory(graphs, parts, which, radius, rounds, merge)
+    code = {"cross": balls.CROSS_EDGES, "edges": balls.EDGES, "pairs": balls.PAIRS}[which]
+    starts, start_log, learned, class_log, tuples, entries, pair_ptr, ends, nodes = learn(
+        graphs.ptr, graphs.indptr, graphs.indices, parts, labels, code, radius, rounds,
+        bool(distances), merge, widest, kept, pairs,
+    )  # fmt: skip
+    size = np.bincount(learned[:, 0], minlength=rounds + 1)
     number = _ranks(learned[:, 0])
-    per_round = [_of_round(class_log, learned[:, 0], number, r) for r in range(1, int(rounds) + 1)]
-    for r in range(1, int(rounds) + 1):
+    per_round = [_of_round(class_log, learned[:, 0], number, r) for r in range(1, rounds + 1)]
+    for r in range(1, rounds + 1):
         nodes[r - 1] = _rows(nodes[r - 1], number, int(size[r]))
     return InteractionClasses(
         interactions=which,
-        d=int(d),
-        rounds=int(rounds),
-        merged=bool(merge),
+        d=d,
+        rounds=rounds,
+        merged=merge,
         ptr=graphs.ptr,
         pair_ptr=pair_ptr,
-        pair_centre=centre,
-        pair_other=other,
+        pair_centre=ends[0],
+        pair_other=ends[1],
         pair_class=nodes,
         start=np.ascontiguousarray(starts[:, :5]),
         start_entry=None if merge else np.ascontiguousarray(starts[:, 5]),
         tables=tuple(
             _table(r, learned, tuples, entries, number, int(size[r - 1]) if r > 1 else 0)
-            for r in range(1, int(rounds) + 1)
+            for r in range(1, rounds + 1)
         ),
         class_ptr=tuple(ptr for ptr, _, _ in per_round),
         class_id=tuple(ids for _, ids, _ in per_round),
@@ -108,19 +114,45 @@ def interaction_classes(
     )
 
 
-def _check_size(
-    graphs: Graphs, which: str, d: int, rounds: int, merge: bool
+def _check_memory(
+    graphs: Graphs, parts: IntArray, which: str, d: int, rounds: int, merge: bool
 ) -> tuple[int, int]:
     """Pairs kept of the largest graph, and pairs (v, u), u ∈ N_d(v), of all; or a refusal."""
-    from .kernels.classes import ball_counts
+    said = f"interactions={which!r} with d={d} and rounds={rounds}"
+    near, kept = _balls(graphs, d, said)
+    pairs = int(near.sum())
+    tuples = 0
+    if which == "pairs":
+        wide, kept = _balls(graphs, rounds * d, said)
+        if not merge:
+            learned = wide + sum(_balls(graphs, r * d, said)[0] for r in range(1, rounds)) - rounds
+            tuples = int(near @ learned)
+    elif not merge:
+        rows = graphs.rows
+        chosen = which == "edges" or parts[rows] != parts[graphs.indices]
+        tuples = rounds * int((near[rows] * chosen).sum())
+    need = KEPT * kept + 8 * (rounds + 2) * pairs + TUPLE * tuples
+    check_memory(need, f"{said}{'' if merge else ' and merge=False'}", "Give fewer graphs.")
+    return kept, pairs
+
+
+def _balls(graphs: Graphs, radius: int, said: str) -> tuple[IntArray, int]:
+    """The size of N_radius(v) for every v, and the largest sum over a graph, if that can be kept."""
+    from .kernels.balls import ball_counts
 
     csr = (graphs.ptr, graphs.indptr, graphs.indices)
-    near, _ = ball_counts(*csr, d, 2**62)
-    kept, done = near, len(near)
-    if which == "pairs":
-        kept, done = ball_counts(*csr, rounds * d, available_bytes() // 44)
-    per_graph = np.add.reduceat(np.append(kept, 0), graphs.ptr[:-1]) if len(graphs) else kept
-    return int((per_graph * (np.diff(graphs.ptr) > 0)).max(initial=0)), int(near.sum())
+    sizes, done = ball_counts(*csr, radius, available_bytes() // KEPT)
+    if done < graphs.num_nodes:
+        g = int(np.searchsorted(graphs.ptr, done, side="left")) - 1
+        low, high = int(graphs.ptr[g]), int(graphs.ptr[g + 1])
+        check_memory(
+            KEPT * int(sizes[low:done].sum()) * (high - low) // (done - low),
+            f"{said} on graph {g} of {high - low:,} vertices",
+            "Leave out the largest graphs, lower d or rounds, or use interactions='edges'.",
+        )
+        sizes, _ = ball_counts(*csr, radius, 2**62)
+    sums = np.concatenate(([0], np.cumsum(sizes)))[graphs.ptr]
+    return sizes, int(np.diff(sums).max(initial=0))
 
 
 def _ranks(rounds: IntArray) -> IntArray:

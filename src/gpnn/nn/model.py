@@ -27,10 +27,10 @@ class GPNN(nn.Module):
         y_G = \mathrm{head}\Big(\mathrm{readout}_{v \in G}\, h_v \,\big\|\, c_G\Big)
 
     :math:`\gamma^{(l)}` comes from :class:`~gpnn.nn.conv.GPNNConv`, :math:`h^{gnn}` from the base
-    GNN where there is one, :math:`c_G` counts the connected components of every part. For node tasks
-    :math:`c_G` joins every :math:`h_v` and there is no readout. With ``jump="cat"`` all
-    :math:`\gamma^{(1)}, \dots, \gamma^{(L)}` are concatenated. γ passes a batch normalisation after
-    every layer, which the paper does not mention: its sums over parts grow with degree.
+    GNN where there is one, :math:`c_G` counts the connected components of every part. For node
+    tasks :math:`c_G` joins every :math:`h_v` and there is no readout. With ``jump="cat"`` all
+    :math:`\gamma^{(1)}, \dots, \gamma^{(L)}` are concatenated. γ passes a batch normalisation
+    after every layer, which the paper does not mention: its sums over parts grow with degree.
 
     Args:
         config: the shape of the network.

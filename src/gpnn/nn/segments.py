@@ -98,12 +98,13 @@ class _SegmentSum(torch.autograd.Function):
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Tensor, int]:
         """Replicas laid one after another: one call, rows and entries shifted by replica."""
         count = info.batch_size
-        x, source, ptr, back_source, back_ptr, weight, back_weight = (
+        moved: list[Any] = [
             None if arg is None
             else arg.movedim(dim, 0) if dim is not None
             else arg.expand(count, *arg.shape)
             for arg, dim in zip(args, in_dims, strict=True)
-        )  # fmt: skip
+        ]  # fmt: skip
+        x, source, ptr, back_source, back_ptr, weight, back_weight = moved
         replica = torch.arange(count, device=x.device).unsqueeze(1)
         rows, columns = ptr.shape[1], back_ptr.shape[1]
         # A row more than there are on either side, for the padding of every replica.

@@ -80,7 +80,7 @@ def shelf_room(shelf, used, extra, merge):  # type: ignore[no-untyped-def]
 
 @jit
 def tally(seen, log, sizes, which, since, i):  # type: ignore[no-untyped-def]
-    """Count row i in the log of the current graph, which begins at ``since``."""
+    """Count row i in the part of the log, lines (row, count), that begins at ``since``."""
     at = seen[i]
     if at < since:
         at = sizes[which]

@@ -1,0 +1,431 @@
+"""α classes against Equation 2 carried out pair by pair with tuples in dictionaries."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpnn.errors import InputError
+from gpnn.graph.classes import InteractionClasses, Selection, interaction_classes
+from gpnn.graph.graphs import Graphs
+from gpnn.graph.partition import partition
+from gpnn.graph.refine import inputs
+from strategies import graph_sets, permutation_of, to_graphs
+
+TYPES = ("cross", "edges", "pairs")
+VARIANTS = list(itertools.product(TYPES, (1, 2), (1, 2, 3)))
+OPTIONS = list(itertools.product((False, True), (False, True), (True, False)))
+
+Pair = tuple[int, int]
+
+
+class Palette:
+    """Numbers for nested tuples: equal tuples, equal numbers."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Hashable, int] = {}
+
+    def __call__(self, *value: Hashable) -> int:
+        return self.numbers.setdefault(value, len(self.numbers))
+
+
+def multiset(items: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(sorted(items))
+
+
+@dataclass
+class Slow:
+    """One graph by the letter: α of all pairs per round, what is learned and what is read."""
+
+    near: list[Pair]
+    alpha: list[dict[Pair, int]]
+    learned: list[list[Pair]]
+    tuples: list[Counter[tuple[int, int]]]
+    read: set[Pair]
+
+
+def slow(
+    palette: Palette,
+    graph: nx.Graph,
+    part: dict[int, int],
+    labels: dict[Pair, int] | None,
+    which: str,
+    d: int,
+    rounds: int,
+    distances: bool,
+) -> Slow:
+    hops = dict(nx.all_pairs_shortest_path_length(graph))
+    ball = {v: sorted(u for u in hops[v] if hops[v][u] <= d) for v in graph}
+
+    def start(v: int, u: int) -> int:
+        edge = graph.has_edge(v, u)
+        kind = 0 if v == u else 3 if not edge else 1 if part[v] == part[u] else 2
+        label = 1 + labels[v, u] if edge and labels else 0
+        return palette(part[v], kind, part[u], label, hops[v][u] if distances else 0)
+
+    def computed(v: int, u: int, l: int) -> bool:
+        if v == u:
+            return False
+        if which == "pairs":
+            return hops[v][u] <= (rounds + 1 - l) * d
+        return graph.has_edge(v, u) and (which == "edges" or part[v] != part[u])
+
+    alpha = [{(v, u): start(v, u) for v in graph for u in hops[v]}]
+    near = [(v, u) for v in sorted(graph) for u in ball[v]]
+    out = Slow(near, alpha, [[]], [Counter()], set(near))
+    for l in range(1, rounds + 1):
+        old = alpha[-1]
+        new = dict(old)
+        out.learned.append([pair for pair in old if computed(*pair, l)])
+        out.tuples.append(Counter())
+        for v, u in out.learned[-1]:
+            tuples = [(old[v, w], old[u, w]) for w in ball[v]]
+            new[v, u] = palette(old[v, u], multiset(tuples))
+            out.tuples[-1].update(tuples)
+            out.read.update([(v, u), *((x, w) for w in ball[v] for x in (v, u))])
+        alpha.append(new)
+    return out
+
+
+def slow_set(
+    palette: Palette, graphs: Graphs, part: Any, labels: Any, which: str, d: int, rounds: int,
+    distances: bool,
+) -> list[Slow]:  # fmt: skip
+    """Every graph of a set, its vertices numbered as in the set."""
+    whole = graphs.to_networkx()
+    entries = dict(zip(zip(graphs.rows.tolist(), graphs.indices.tolist(), strict=True),
+                       [] if labels is None else labels.tolist(), strict=False))  # fmt: skip
+    colour = dict(enumerate(np.asarray(part).tolist()))
+    return [
+        slow(palette, whole.subgraph(range(a, b)), colour, entries, which, d, rounds, distances)
+        for a, b in itertools.pairwise(graphs.ptr.tolist())
+    ]
+
+
+def expand(palette: Palette, start: np.ndarray, tables: Iterable[Any]) -> list[list[int]]:
+    """α of every row of the α table of every round, spelt out from the arrays alone."""
+    begin = [palette(*row) for row in start.tolist()]
+    out = [begin]
+    for table in tables:
+        rows = out[-1]
+        members: list[list[tuple[int, int]]] = [[] for _ in table.previous]
+        if hasattr(table, "entry_ptr"):
+            owner = np.repeat(np.arange(table.size), np.diff(table.entry_ptr))
+        else:
+            owner = table.entry_class
+            assert (np.diff(owner) >= 0).all()
+        counts = table.entry_count.astype(int)
+        for c, t, count in zip(owner, table.entry_tuple, counts, strict=True):
+            members[c] += [(rows[table.first[t]], rows[table.second[t]])] * count
+        learned = [
+            palette(rows[p], multiset(m)) for p, m in zip(table.previous, members, strict=True)
+        ]
+        out.append(learned + begin)
+    return out
+
+
+def weigh(values: Iterable[int], weights: np.ndarray) -> Counter[int]:
+    out: Counter[int] = Counter()
+    for value, weight in zip(values, weights.tolist(), strict=True):
+        out[value] += weight
+    return out
+
+
+def check_classes(
+    palette: Palette, found: InteractionClasses, expected: list[Slow], graphs: Graphs, part: Any
+) -> None:
+    alpha = expand(palette, found.start, found.tables)
+    near = [pair for one in expected for pair in one.near]
+    assert list(zip(found.pair_centre.tolist(), found.pair_other.tolist(), strict=True)) == near
+    assert np.diff(found.pair_ptr).tolist() == [len(one.near) for one in expected]
+    for l, table in enumerate(found.tables, start=1):
+        rows = found.pair_class[l - 1]
+        assert [alpha[l][r] for r in rows] == [one.alpha[l][p] for one in expected for p in one.near]
+        assert len(set(zip(table.first.tolist(), table.second.tolist(), strict=True))) == len(
+            table.first
+        )
+        learned = [(one.alpha[l][p], part[p[1]]) for one in expected for p in one.learned[l]]
+        ours = list(zip(alpha[l], table.part.tolist(), strict=False))
+        assert len(ours) == table.size
+        assert multiset(ours) == multiset(set(learned) if found.merged else learned)
+        for g, one in enumerate(expected):
+            span = slice(found.class_ptr[l - 1][g], found.class_ptr[l - 1][g + 1])
+            ids = found.class_id[l - 1][span]
+            assert len(set(ids.tolist())) == len(ids)
+            assert weigh([alpha[l][c] for c in ids], found.class_count[l - 1][span]) == Counter(
+                one.alpha[l][p] for p in one.learned[l]
+            )
+    read = [[one.alpha[0][p] for p in one.read] for one in expected]
+    everything = [value for one in read for value in one]
+    assert multiset(alpha[0]) == multiset(set(everything) if found.merged else everything)
+    for g, values in enumerate(read):
+        span = slice(found.start_ptr[g], found.start_ptr[g + 1])
+        begin = [alpha[0][s] for s in found.start_id[span]]
+        assert weigh(begin, found.start_count[span]) == Counter(values)
+    if not found.merged:
+        check_own_rows(found, graphs)
+
+
+def check_own_rows(found: InteractionClasses, graphs: Graphs) -> None:
+    """Without merging, every pair has a row of its own, which leads to its own CSR entry."""
+    assert found.start_entry is not None
+    row = found.pair_class[-1]
+    assert len(set(row.tolist())) == len(row)
+    for l in range(found.rounds, 0, -1):
+        table = found.tables[l - 1]
+        learned = row < table.size
+        before = found.tables[l - 2].size if l > 1 else 0
+        row = row - table.size + before
+        row[learned] = table.previous[found.pair_class[l - 1][learned]]
+    entry = found.start_entry[row]
+    edge = entry >= 0
+    hops = found.pair_centre != found.pair_other
+    assert (graphs.rows[entry[edge]] == found.pair_centre[edge]).all()
+    assert (graphs.indices[entry[edge]] == found.pair_other[edge]).all()
+    assert edge.sum() == len(graphs.indices)
+    assert not edge[~hops].any()
+    assert sorted(found.start_entry[found.start_entry >= 0]) == list(range(len(graphs.indices)))
+
+
+def check_selection(
+    palette: Palette, found: Selection, expected: list[Slow], ids: list[int], graphs: Graphs,
+    merged: bool,
+) -> None:  # fmt: skip
+    alpha = expand(palette, found.start, found.rounds)
+    chosen = [expected[g] for g in ids]
+    shifts = np.cumsum([0] + [int(graphs.ptr[g + 1] - graphs.ptr[g]) for g in ids])
+    near = [
+        (v + s - graphs.ptr[g], u + s - graphs.ptr[g])
+        for g, s in zip(ids, shifts, strict=False)
+        for v, u in expected[g].near
+    ]
+    assert list(zip(found.pair_centre, found.pair_other, strict=True)) == near
+    assert weigh(alpha[0], found.start_weight) == Counter(
+        one.alpha[0][p] for one in chosen for p in one.read
+    )
+    for l, table in enumerate(found.rounds, start=1):
+        size = len(table.previous)
+        rows = found.pair_class[l - 1]
+        assert [alpha[l][r] for r in rows] == [one.alpha[l][p] for one in chosen for p in one.near]
+        learned = Counter(one.alpha[l][p] for one in chosen for p in one.learned[l])
+        assert weigh(alpha[l][:size], table.class_weight) == learned
+        tuples = [
+            (alpha[l - 1][a], alpha[l - 1][b])
+            for a, b in zip(table.first, table.second, strict=True)
+        ]
+        read: Counter[tuple[int, int]] = Counter()
+        for one in chosen:
+            read.update(one.tuples[l])
+        assert weigh(tuples, table.tuple_weight) == read  # type: ignore[arg-type]
+        assert (table.class_weight > 0).all()
+        assert (table.tuple_weight > 0).all()
+        if merged:
+            assert len(set(alpha[l])) == len(alpha[l]) == len(learned) + len(found.start)
+            assert len(set(tuples)) == len(tuples)
+    if merged:
+        assert len(set(alpha[0])) == len(alpha[0])
+
+
+def sample(seed: int) -> Graphs:
+    rng = np.random.default_rng(seed)
+    made = [
+        nx.gnp_random_graph(int(rng.integers(2, 10)), rng.uniform(0.15, 0.5), int(rng.integers(99)))
+        for _ in range(8)
+    ]
+    fixed = [
+        nx.path_graph(9), nx.cycle_graph(8), nx.star_graph(4), nx.empty_graph(0),
+        nx.empty_graph(1), nx.empty_graph(3), nx.disjoint_union(nx.cycle_graph(3), nx.path_graph(4)),
+    ]  # fmt: skip
+    return Graphs.concatenate([to_graphs(graph) for graph in [*fixed, *made]])
+
+
+def symmetric_labels(graphs: Graphs, seed: int, number: int = 3) -> np.ndarray:
+    rows, columns = graphs.rows, graphs.indices.astype(np.int64)
+    return (np.minimum(rows, columns) * 7 + np.maximum(rows, columns) * 5 + seed) % number
+
+
+@pytest.mark.parametrize(("which", "d", "rounds"), VARIANTS)
+def test_classes_are_those_of_equation_2(which: str, d: int, rounds: int) -> None:
+    graphs = sample(VARIANTS.index((which, d, rounds)))
+    part = np.random.default_rng(rounds).integers(0, 3, graphs.num_nodes)
+    rng = np.random.default_rng(d)
+    for labelled, distances, merge in OPTIONS:
+        labels = symmetric_labels(graphs, d) if labelled else None
+        palette = Palette()
+        found = interaction_classes(graphs, part, which, d, rounds, labels, distances, merge)
+        expected = slow_set(palette, graphs, part, labels, which, d, rounds, distances)
+        check_classes(palette, found, expected, graphs, part)
+        for ids in ([], [3], rng.integers(0, len(graphs), 12).tolist(), range(len(graphs))):
+            picked = found.select(np.array(list(ids), np.int64))
+            check_selection(palette, picked, expected, list(ids), graphs, merge)
+
+
+@given(graph_sets(max_nodes=7), st.sampled_from(VARIANTS), st.sampled_from(OPTIONS), st.data())
+@settings(max_examples=40)
+def test_classes_of_any_graphs(
+    graphs: Graphs, variant: tuple[str, int, int], option: tuple[bool, bool, bool], data: Any
+) -> None:
+    (which, d, rounds), (labelled, distances, merge) = variant, option
+    n = graphs.num_nodes
+    part = np.array(data.draw(st.lists(st.integers(-2, 2), min_size=n, max_size=n)), np.int64)
+    labels = symmetric_labels(graphs, 1) if labelled else None
+    palette = Palette()
+    found = interaction_classes(graphs, part, which, d, rounds, labels, distances, merge)
+    expected = slow_set(palette, graphs, part, labels, which, d, rounds, distances)
+    check_classes(palette, found, expected, graphs, part)
+    ids = data.draw(st.lists(st.integers(0, len(graphs) - 1), max_size=5)) if len(graphs) else []
+    check_selection(palette, found.select(ids), expected, ids, graphs, merge)
+
+
+@pytest.mark.parametrize("which", TYPES)
+def test_a_batch_has_the_classes_it_has_alone(which: str) -> None:
+    graphs = sample(7)
+    part = partition(graphs, "core-degree").part
+    found = interaction_classes(graphs, part, which, rounds=3)
+    ids = [9, 1, 9, 12, 4]
+    batch = Graphs.concatenate([graphs[g] for g in ids])
+    own = np.concatenate([part[graphs.ptr[g] : graphs.ptr[g + 1]] for g in ids])
+    alone = interaction_classes(batch, own, which, rounds=3).select(range(len(ids)))
+    picked = found.select(ids)
+    for one, other in zip(picked.rounds, alone.rounds, strict=True):
+        for name in ("previous", "first", "entry_class", "class_weight", "tuple_weight"):
+            assert len(getattr(one, name)) == len(getattr(other, name))
+        assert sorted(one.class_weight) == sorted(other.class_weight)
+    palette = Palette()
+    mine, theirs = (expand(palette, s.start, s.rounds) for s in (picked, alone))
+    for l in range(3):
+        assert [mine[l + 1][r] for r in picked.pair_class[l]] == [
+            theirs[l + 1][r] for r in alone.pair_class[l]
+        ]
+
+
+@given(graph_sets(), st.sampled_from(VARIANTS), st.integers(0, 9))
+@settings(max_examples=30)
+def test_relabelling_changes_nothing(
+    graphs: Graphs, variant: tuple[str, int, int], seed: int
+) -> None:
+    order = permutation_of(graphs, seed)
+    part = np.random.default_rng(seed).integers(0, 3, graphs.num_nodes)
+    moved = np.empty_like(part)
+    moved[order] = part
+    palette = Palette()
+    histograms = []
+    for one, own in ((graphs, part), (graphs.relabelled(order), moved)):
+        found = interaction_classes(one, own, *variant)
+        alpha = expand(palette, found.start, found.tables)
+        histograms.append([
+            weigh([alpha[l + 1][c] for c in found.class_id[l][a:b]], found.class_count[l][a:b])
+            for l in range(found.rounds)
+            for a, b in itertools.pairwise(found.class_ptr[l])
+        ])  # fmt: skip
+    assert histograms[0] == histograms[1]
+
+
+@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize("which", TYPES)
+def test_no_graphs_no_vertices_no_edges(which: str, merge: bool) -> None:
+    none = interaction_classes(Graphs.concatenate([]), [], which, merge=merge)
+    assert len(none) == 0
+    assert none.select([]).pair_class.shape == (3, 0)
+    tiny = Graphs.concatenate([to_graphs(nx.empty_graph(n)) for n in (0, 1, 2)])
+    found = interaction_classes(tiny, [4, 4, 5], which, d=2, merge=merge)
+    assert [table.size for table in found.tables] == [0, 0, 0]
+    assert found.pair_ptr.tolist() == [0, 0, 1, 3]
+    picked = found.select([2, 0, 2])
+    assert picked.pair_centre.tolist() == picked.pair_other.tolist() == [0, 1, 2, 3]
+    assert picked.start.tolist() == [[4, 0, 4, 0, 0], [5, 0, 5, 0, 0]]
+    assert picked.start_weight.tolist() == [2, 2]
+    assert picked.pair_class.tolist() == [[0, 1, 0, 1]] * 3
+
+
+def test_a_radius_beyond_the_graph_is_the_whole_graph() -> None:
+    graphs = to_graphs(nx.path_graph(4))
+    wide, whole = (interaction_classes(graphs, [0] * 4, "pairs", d) for d in (10**12, 3))
+    assert wide.d == 10**12
+    assert np.array_equal(wide.pair_class, whole.pair_class)
+
+
+def test_same_arrays_every_time() -> None:
+    graphs = sample(3)
+    part = partition(graphs, "core-degree").part
+    one, other = (interaction_classes(graphs, part, "pairs") for _ in range(2))
+    assert np.array_equal(one.pair_class, other.pair_class)
+    assert repr(one) == repr(other)
+    assert repr(one).startswith("InteractionClasses(15 graphs, pairs, ")
+
+
+PATH = to_graphs(nx.path_graph(3))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"interactions": "all"}, "Unknown interactions 'all'. Choose one of cross, star, edges"),
+        ({"d": 0}, "d must be a whole number from 1; got 0."),
+        ({"rounds": True}, "rounds must be a whole number from 1; got True."),
+        ({"part": [0, 1]}, "Got 2 part numbers where 3 are needed."),
+        ({"part": [0, 0.5, 1]}, "The part numbers hold [0.5], not whole numbers."),
+        ({"part": None}, "part is None. Give the part of every vertex: partition(...).part."),
+        ({"edge_labels": [1, 1]}, "Got 2 edge labels where 4 are needed."),
+        ({"edge_labels": [0, -3, 0, 0]}, "Edge labels must be whole numbers from 0; got -3."),
+    ],
+)
+def test_refusals(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        interaction_classes(PATH, **{"part": [0, 1, 0], **options})
+    assert str(caught.value).startswith(said)
+
+
+def test_select_refuses_graphs_that_are_not_there() -> None:
+    found = interaction_classes(PATH, [0, 1, 0])
+    for ids, bad in (([0, 1], 1), ([-1], -1)):
+        with pytest.raises(InputError, match=f"There is no graph {bad}: graphs are 0 to 0."):
+            found.select(ids)
+
+
+def test_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("gpnn.graph.refine.inputs", "gpnn.graph.classes"):
+        monkeypatch.setattr(f"{module}.available_bytes", lambda: 2**25)
+    assert inputs.available_bytes() == 2**25
+    star = Graphs.concatenate([PATH, to_graphs(nx.star_graph(20_000))])
+    part = np.zeros(star.num_nodes, np.int64)
+    assert interaction_classes(star, part, "pairs", rounds=1).tables[0].size > 0
+    with pytest.raises(InputError) as caught:
+        interaction_classes(star, part, "pairs", rounds=2)
+    assert str(caught.value) == (
+        "interactions='pairs' with d=1 and rounds=2 on graph 1 of 20,001 vertices would need "
+        "16.4 GiB of memory; half of what is available here is 0.0 GiB. Leave out the largest "
+        "graphs, lower d or rounds, or use interactions='edges'."
+    )
+    with pytest.raises(InputError, match=r"and merge=False would need .* Give fewer graphs\."):
+        interaction_classes(star, part, "edges", rounds=2, merge=False)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "which", "counts"),
+    [
+        ("ogbg-molhiv", "cross", [221, 760, 2970, 6967, 13531]),
+        ("ogbg-molhiv", "edges", [347, 1459, 10688, 35239, 116066]),
+        ("ogbg-moltox21", "cross", [51, 255, 976, 2037, 3328]),
+        ("ogbg-moltox21", "edges", [90, 474, 3091, 9115, 25136]),
+    ],
+)
+def test_known_numbers_of_classes(
+    data_dir: Path, name: str, which: str, counts: list[int]
+) -> None:
+    from gpnn.learn.datasets import load_graphs
+
+    graphs = load_graphs(name, data_dir)
+    found = interaction_classes(graphs, partition(graphs, "core-degree").part, which, rounds=5)
+    assert [table.size for table in found.tables] == counts
