@@ -25,7 +25,7 @@ __all__ = ["InteractionClasses", "RoundTable", "SelectedRound", "Selection", "in
 
 IntArray = NDArray[np.int64]
 
-KEPT = 44
+KEPT = 36
 """Bytes per pair kept of the graph in work."""
 TUPLE = 160
 """Bytes per tuple where classes are not merged, while the tables grow."""
@@ -78,14 +78,14 @@ def interaction_classes(
     parts, labels = np.ascontiguousarray(parts), np.ascontiguousarray(labels)
     widest = int(np.diff(graphs.ptr).max(initial=0))
     radius = min(d, max(widest, 1))
-    kept, pairs = _check_memory(graphs, parts, which, radius, rounds, merge)
+    kept, closest, pairs = _check_memory(graphs, parts, which, radius, rounds, merge)
     code = {"cross": balls.CROSS_EDGES, "edges": balls.EDGES, "pairs": balls.PAIRS}[which]
     starts, start_log, learned, class_log, tuples, entries, pair_ptr, ends, nodes = learn(
         graphs.ptr, graphs.indptr, graphs.indices, parts, labels, code, radius, rounds,
-        bool(distances), merge, widest, kept, pairs,
+        bool(distances), merge, widest, kept, closest, pairs,
     )  # fmt: skip
     size = np.bincount(learned[:, 0], minlength=rounds + 1)
-    number = _ranks(learned[:, 0])
+    number, place = _ranks(learned[:, 0]), _ranks(tuples[:, 0])
     per_round = [_of_round(class_log, learned[:, 0], number, r) for r in range(1, rounds + 1)]
     for r in range(1, rounds + 1):
         nodes[r - 1] = _rows(nodes[r - 1], number, int(size[r]))
@@ -102,7 +102,7 @@ def interaction_classes(
         start=np.ascontiguousarray(starts[:, :5]),
         start_entry=None if merge else np.ascontiguousarray(starts[:, 5]),
         tables=tuple(
-            _table(r, learned, tuples, entries, number, int(size[r - 1]) if r > 1 else 0)
+            _table(r, learned, tuples, entries, number, place, int(size[r - 1]) if r > 1 else 0)
             for r in range(1, rounds + 1)
         ),
         class_ptr=tuple(ptr for ptr, _, _ in per_round),
@@ -116,10 +116,11 @@ def interaction_classes(
 
 def _check_memory(
     graphs: Graphs, parts: IntArray, which: str, d: int, rounds: int, merge: bool
-) -> tuple[int, int]:
-    """Pairs kept of the largest graph, and pairs (v, u), u ∈ N_d(v), of all; or a refusal."""
+) -> tuple[int, int, int]:
+    """Pairs kept of the largest graph, those with u ∈ N_d(v), and these of all; or a refusal."""
     said = f"interactions={which!r} with d={d} and rounds={rounds}"
-    near, kept = _balls(graphs, d, said)
+    near, closest = _balls(graphs, d, said)
+    kept = closest
     pairs = int(near.sum())
     tuples = 0
     if which == "pairs":
@@ -131,9 +132,9 @@ def _check_memory(
         rows = graphs.rows
         chosen = which == "edges" or parts[rows] != parts[graphs.indices]
         tuples = rounds * int((near[rows] * chosen).sum())
-    need = KEPT * kept + 8 * (rounds + 2) * pairs + TUPLE * tuples
+    need = KEPT * (kept + closest) + 8 * (rounds + 2) * pairs + TUPLE * tuples
     check_memory(need, f"{said}{'' if merge else ' and merge=False'}", "Give fewer graphs.")
-    return kept, pairs
+    return kept, closest, pairs
 
 
 def _balls(graphs: Graphs, radius: int, said: str) -> tuple[IntArray, int]:
@@ -183,7 +184,7 @@ def _of_round(
 
 
 def _table(
-    r: int, learned: IntArray, tuples: IntArray, entries: IntArray, number: IntArray, before: int
+    r: int, learned: IntArray, tuples: IntArray, entries: IntArray, number: IntArray, place: IntArray, before: int
 ) -> RoundTable:
     """The table of round r; ``before`` classes were learned in the round before."""
     own = np.flatnonzero(learned[:, 0] == r)
@@ -191,7 +192,6 @@ def _table(
     lengths = ends[own] - learned[own, 3]
     ptr = np.concatenate(([0], np.cumsum(lengths)))
     which = np.arange(ptr[-1]) + np.repeat(learned[own, 3] - ptr[:-1], lengths)
-    place = _ranks(tuples[:, 0])
     mine = tuples[tuples[:, 0] == r]
     return RoundTable(
         size=len(own),

@@ -9,15 +9,16 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree
 
+from .grouped import Groups
 from .segments import Segments
 
 __all__ = ["AlphaRound", "GraphBatch"]
 
 
 def _tree(cls: Any) -> Any:
-    """Let ``torch.func`` see the tensors of a dataclass; sizes (ints) stay as they are."""
+    """Let ``torch.func`` see the tensors of a dataclass; groups (ints) stay as they are."""
     names = [f.name for f in fields(cls)]
-    static = {f.name for f in fields(cls) if f.type == "tuple[int, ...]"}
+    static = {f.name for f in fields(cls) if f.type == "Groups"}
 
     def flatten(value: Any) -> tuple[list[Any], Any]:
         leaves = [getattr(value, name) for name in names if name not in static]
@@ -37,26 +38,27 @@ class AlphaRound:
     """The classes of one round of Equation 2 that occur in a batch.
 
     The α table of a round holds its C classes, then the C₀ start classes, which pairs outside
-    E^δ keep. Rows are sorted by the part of u.
+    E^δ keep; both are sorted by the part of u.
 
     Attributes:
-        previous: row in the α table of the round before, [C].
-        first, second: the tuples (α_vw, α_uw) as rows of that table, [T].
+        previous: the row of every class in the α table of the round before.
+        met: the tuples (α_vw, α_uw): every tuple takes row 2r of its first and row 2s + 1 of its
+            second member, r and s being rows of that table.
         tuples: which tuples every class sums over w ∈ N_d(v).
-        weight, tuple_weight: pairs and (pair, w) that a row stands for, [C], [T].
-        part: part of u, [C]; ``sizes``: rows of every part.
+        weight, tuple_weight: pairs and (pair, w) that a class or tuple stands for, [C], [T].
+        part: part of u of every row of this round's table, [C + C₀]; ``groups``: the same as
+            (start, stop, part).
         pairs: which rows of this round's table every vertex sums over u ∈ N_d(v), by Equation 3.
     """
 
-    previous: Tensor
-    first: Tensor
-    second: Tensor
+    previous: Segments
+    met: Segments
     tuples: Segments
     weight: Tensor
     tuple_weight: Tensor
     part: Tensor
     pairs: Segments
-    sizes: tuple[int, ...]
+    groups: Groups
 
 
 @_tree
@@ -66,12 +68,12 @@ class GraphBatch:
 
     Attributes:
         x: node features, float [n, features], or codes, int [n, columns].
-        part: part of every vertex, ascending, [n]; ``sizes``: vertices of every part.
+        part: part of every vertex, ascending, [n]; ``groups``: the same as (start, stop, part).
         neighbours: Σ over N(v); ``near``: Σ over N_d(v), v included.
         edge_index: [2, m] for a base GNN, with ``edge_label`` [m] (0: none) and ``edge_features``
             [m, e] beside it.
         start: the start classes (part of v, kind, part of u, label, hops), [C₀, 5], sorted by the
-            part of u; ``start_sizes``: rows of every part.
+            part of u.
         start_features: continuous edge features of the start rows, [C₀, e], in the direct path.
         rounds: one entry per layer.
         readout: Σ over the vertices of every graph.
@@ -96,8 +98,7 @@ class GraphBatch:
     order: Tensor
     vertices: Tensor
     y: Tensor | None
-    sizes: tuple[int, ...]
-    start_sizes: tuple[int, ...]
+    groups: Groups
 
     @property
     def num_graphs(self) -> int:

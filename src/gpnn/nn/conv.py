@@ -35,7 +35,7 @@ class GPNNConv(nn.Module):
     slip for :math:`\alpha_{vw} + \alpha_{uw}`, which even corrected is not injective on pairs.
     ``pair_update="sum"`` is that corrected sum, :math:`\varphi(a, b) = a + b`; the default
     ``"tuple"`` takes an MLP of the concatenation, faithful to Equation 2. :math:`W_j` is kept as
-    three blocks, for β, for α and for p_j.
+    three blocks: for β, for α, and for p_j, whose product is a bias of the part.
 
     Args:
         features: width of α, β and γ.
@@ -57,9 +57,8 @@ class GPNNConv(nn.Module):
         self.beta = MLP(features, features, features)
         self.psi = MLP(features, features, features)
         self.phi = MLP(2 * features, features, features) if pair_update == "tuple" else None
-        self.beta_map = PartLinear(parts, features)
+        self.beta_map = PartLinear(parts, features, bias=True)
         self.alpha_map = PartLinear(parts, features)
-        self.part_bias = nn.Parameter(torch.empty(parts, features))
         self.omega = nn.Parameter(torch.ones(parts))
         self.reset_parameters()
 
@@ -70,9 +69,6 @@ class GPNNConv(nn.Module):
         for module in (self.beta, self.psi, self.phi, self.beta_map, self.alpha_map):
             if module is not None:
                 module.reset_parameters()
-        nn.init.normal_(self.part_bias, std=self.features**-0.5)
-        with torch.no_grad():
-            self.part_bias[-1] = 0
 
     def forward(
         self, gamma: Tensor, alpha: Tensor, start: Tensor, batch: GraphBatch, layer: int
@@ -80,27 +76,21 @@ class GPNNConv(nn.Module):
         """``alpha`` is the α table of the round before, ``start`` its start rows."""
         pairs = batch.rounds[layer]
         beta = self.beta((1 + self.epsilon) * gamma + batch.neighbours.sum(gamma))
-        learned = self.interact(alpha, pairs)
-        table = torch.cat([learned, start])
-        by_vertex = self.beta_map(beta, batch.part, batch.sizes, self.omega)
-        by_vertex = by_vertex + (self.omega.unsqueeze(1) * self.part_bias)[batch.part]
-        by_class = torch.cat(
-            [
-                self.alpha_map(learned, pairs.part, pairs.sizes, self.omega),
-                self.alpha_map(start, batch.start[:, 2], batch.start_sizes, self.omega),
-            ]
-        )
+        table = torch.cat([self.interact(alpha, pairs), start])
+        by_vertex = self.beta_map(beta, batch.part, batch.groups, self.omega)
+        by_class = self.alpha_map(table, pairs.part, pairs.groups, self.omega)
         return batch.near.sum(by_vertex) + pairs.pairs.sum(by_class), table
 
     def interact(self, alpha: Tensor, pairs: AlphaRound) -> Tensor:
         """Equation 2, once per class: the α of the classes of this round."""
-        own = (1 + self.mu) * alpha[pairs.previous]
         if self.phi is None:
-            met = alpha[pairs.first] + alpha[pairs.second]
+            met = pairs.met.sum(alpha.repeat_interleave(2, dim=0))
         else:
-            left, right = self.phi.first.weight.split(self.features, dim=1)
-            met = (alpha @ left.t())[pairs.first] + (alpha @ right.t())[pairs.second]
+            # φ's first map on both members of a tuple at once: row 2r for α_vw, 2r + 1 for α_uw.
+            maps = self.phi.first.weight.view(-1, 2, self.features).transpose(0, 1).flatten(0, 1)
+            met = pairs.met.sum((alpha @ maps.t()).view(-1, self.features))
             met = self.phi.after_first(met, pairs.tuple_weight)
+        own = (1 + self.mu) * pairs.previous.sum(alpha)
         out: Tensor = self.psi(own + pairs.tuples.sum(met), pairs.weight)
         return out
 

@@ -48,20 +48,21 @@ class WeightedBatchNorm(nn.Module):
             return x * scale + (self.bias - self.running_mean * scale)
         if weight is None:
             total = torch.full((), max(x.shape[0], 1), dtype=x.dtype, device=x.device)
-            mean = x.sum(0) / total
-            centred = x - mean
-            variance = centred.square().sum(0) / total
+            out, mean, scale = torch.native_batch_norm(
+                x, self.weight, self.bias, None, None, True, 0.0, self.eps
+            )
+            variance = scale.detach() ** -2 - self.eps
         else:
             row = weight.to(x.dtype).unsqueeze(0)
             total = weight.sum().to(x.dtype).clamp(min=1)
             mean = (row @ x).squeeze(0) / total
             centred = x - mean
             variance = (row @ centred.square()).squeeze(0) / total
+            out = centred * (self.weight * torch.rsqrt(variance + self.eps)) + self.bias
         unbiased = variance.detach() * (total / (total - 1).clamp(min=1))
-        keep = self.momentum
-        self.running_mean = (1 - keep) * self.running_mean + keep * mean.detach()
-        self.running_var = (1 - keep) * self.running_var + keep * unbiased
-        return centred * (self.weight * torch.rsqrt(variance + self.eps)) + self.bias
+        self.running_mean = torch.lerp(self.running_mean, mean.detach(), self.momentum)
+        self.running_var = torch.lerp(self.running_var, unbiased, self.momentum)
+        return out
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.features})"

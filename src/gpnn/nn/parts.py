@@ -7,6 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from .grouped import Groups, grouped_linear
+
 __all__ = ["FACTOR_ABOVE", "PairEmbedding", "PartLinear"]
 
 FACTOR_ABOVE = 32
@@ -18,7 +20,7 @@ class PartLinear(nn.Module):
     r"""A linear map of its own for every part.
 
     .. math::
-        y_i = s_j \, x_i W_j, \qquad j = part(i)
+        y_i = s_j \, (x_i W_j + b_j), \qquad j = part(i)
 
     The last part is the reserved one for unseen colours; its map starts at zero. Above
     ``FACTOR_ABOVE`` parts the maps share a basis, :math:`W_j = \sum_b c_{jb} B_b`.
@@ -26,18 +28,20 @@ class PartLinear(nn.Module):
     Args:
         parts: number of parts, the reserved one included.
         features: width of input and output.
+        bias: whether there is a :math:`b_j`.
 
-    Shapes: x [rows, features] sorted by part, ``sizes`` rows of every part, scale s [parts] →
+    Shapes: x [rows, features], part [rows] and the same as groups of rows, scale s [parts] →
     [rows, features].
     """
 
-    def __init__(self, parts: int, features: int) -> None:
+    def __init__(self, parts: int, features: int, bias: bool = False) -> None:
         super().__init__()
         self.parts, self.features = parts, features
         self.factored = parts > FACTOR_ABOVE
         maps = BASES if self.factored else parts
         self.weight = nn.Parameter(torch.empty(maps, features, features))
         self.mixture = nn.Parameter(torch.empty(parts, BASES)) if self.factored else None
+        self.bias = nn.Parameter(torch.empty(parts, features)) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -49,17 +53,18 @@ class PartLinear(nn.Module):
                 self.mixture[-1] = 0
             else:
                 self.weight[-1] = 0
+            if self.bias is not None:
+                nn.init.normal_(self.bias, std=self.features**-0.5)
+                self.bias[-1] = 0
 
-    def forward(self, x: Tensor, part: Tensor, sizes: tuple[int, ...], scale: Tensor) -> Tensor:
-        if self.mixture is not None:
-            mixture = (scale.unsqueeze(1) * self.mixture)[part]
-            spread = torch.einsum("nf,bfo->nbo", x, self.weight)
-            return torch.einsum("nb,nbo->no", mixture, spread)
-        maps = scale[:, None, None] * self.weight
-        pieces = torch.split(x, list(sizes))
-        return torch.cat(
-            [piece @ maps[j] for j, piece in enumerate(pieces) if piece.shape[0]] or [x]
-        )
+    def forward(self, x: Tensor, part: Tensor, groups: Groups, scale: Tensor) -> Tensor:
+        bias = None if self.bias is None else scale.unsqueeze(1) * self.bias
+        if self.mixture is None:
+            return grouped_linear(x, scale[:, None, None] * self.weight, bias, groups)
+        mixture = (scale.unsqueeze(1) * self.mixture)[part]
+        spread = torch.einsum("nf,bfo->nbo", x, self.weight)
+        out = torch.einsum("nb,nbo->no", mixture, spread)
+        return out if bias is None else out + bias[part]
 
     def __repr__(self) -> str:
         shared = f", {BASES} shared bases" if self.factored else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..graph.kernels.segments import group
 from ..graph.partition import Partition, partition
 from ..graph.vocabulary import Vocabulary
 from .batch import AlphaRound, GraphBatch
+from .grouped import Groups
 from .segments import Segments
 
 __all__ = ["Prepared", "prepare"]
@@ -79,7 +81,7 @@ class Prepared:
         )
         selected = self.classes.select(chosen)
         near = _symmetric(rank[selected.pair_centre], rank[selected.pair_other], n)
-        start, start_sizes, rounds = self._rounds(selected, rank, n, parts)
+        start, start_order, rounds = self._rounds(selected, rank, n, parts)
         owner = np.repeat(np.arange(len(chosen)), np.diff(starts))
         as_tensor = torch.from_numpy
         sorted_vertices = as_tensor(vertices[order])
@@ -95,7 +97,7 @@ class Prepared:
             edge_label=as_tensor(self.edge_label[entry]),
             edge_features=None if self.edge_features is None else self.edge_features[entry],
             start=start,
-            start_features=self._start_features(selected, start_sizes),
+            start_features=self._start_features(selected, start_order),
             rounds=rounds,
             readout=Segments(
                 as_tensor(rank), as_tensor(starts), as_tensor(owner[order]), torch.arange(n + 1)
@@ -104,18 +106,19 @@ class Prepared:
             order=as_tensor(rank),
             vertices=as_tensor(np.diff(starts).astype(np.float64))[:, None].to(_floating(self.x)),
             y=y,
-            sizes=tuple(np.diff(bounds).tolist()),
-            start_sizes=start_sizes,
+            groups=_groups(bounds),
         )
 
     def _rounds(
         self, selected: Selection, rank: IntArray, n: int, parts: int
-    ) -> tuple[Tensor, tuple[int, ...], tuple[AlphaRound, ...]]:
-        """Start classes and the rounds, the rows of every table sorted by the part of u."""
+    ) -> tuple[Tensor, IntArray, tuple[AlphaRound, ...]]:
+        """Start classes, the order they were put in, and the rounds; the rows of every table are
+        sorted by the part of u."""
         start = selected.start.copy()
         start[:, 0] = self.part_of_colour[start[:, 0]]
         start[:, 2] = self.part_of_colour[start[:, 2]]
         start_order, start_bounds = group(np.ascontiguousarray(start[:, 2]), parts)
+        start = start[start_order]
         start_rank = _inverse(start_order)
         rows = start_rank
         centre = rank[selected.pair_centre]
@@ -123,37 +126,35 @@ class Prepared:
         for found, pair_class in zip(selected.rounds, selected.pair_class, strict=True):
             part = self.part_of_colour[found.part]
             order, bounds = group(part, parts)
-            own = _inverse(order)
-            size = len(order)
+            own, size, tuples = _inverse(order), len(order), len(found.first)
             before, rows = rows, np.concatenate([own, size + start_rank])
-            tuples = len(found.first)
+            number = np.arange(max(size, tuples))
+            members = np.concatenate([2 * before[found.first], 2 * before[found.second] + 1])
             rounds.append(
                 AlphaRound(
-                    previous=torch.from_numpy(before[found.previous[order]]),
-                    first=torch.from_numpy(before[found.first]),
-                    second=torch.from_numpy(before[found.second]),
+                    previous=Segments.build(
+                        number[:size], before[found.previous[order]], size, len(before)
+                    ),
+                    met=Segments.build(
+                        np.concatenate([number[:tuples]] * 2), members, tuples, 2 * len(before)
+                    ),
                     tuples=Segments.build(
                         own[found.entry_class], found.entry_tuple, size, tuples, found.entry_count
                     ),
                     weight=torch.from_numpy(found.class_weight[order]),
                     tuple_weight=torch.from_numpy(found.tuple_weight),
-                    part=torch.from_numpy(part[order]),
+                    part=torch.from_numpy(np.concatenate([part[order], start[:, 2]])),
                     pairs=Segments.build(centre, rows[pair_class], n, len(rows)),
-                    sizes=tuple(np.diff(bounds).tolist()),
+                    groups=_groups(bounds) + _groups(start_bounds, size),
                 )
             )
-        return (
-            torch.from_numpy(start[start_order]),
-            tuple(np.diff(start_bounds).tolist()),
-            tuple(rounds),
-        )
+        return torch.from_numpy(start), start_order, tuple(rounds)
 
-    def _start_features(self, selected: Selection, sizes: tuple[int, ...]) -> Tensor | None:
+    def _start_features(self, selected: Selection, order: IntArray) -> Tensor | None:
         """Float edge features of the start rows in the direct path, zero where there is no edge."""
         if self.edge_features is None:
             return None
         assert selected.start_entry is not None
-        order, _ = group(self.part_of_colour[selected.start[:, 2]], len(sizes))
         entry = selected.start_entry[order]
         features = self.edge_features[np.maximum(entry, 0)]
         return features * torch.from_numpy(entry >= 0).unsqueeze(1)
@@ -229,6 +230,12 @@ def prepare(
         y,
         node_level,
     )
+
+
+def _groups(bounds: IntArray, shift: int = 0) -> Groups:
+    """(start, stop, part) of every part that has rows."""
+    ends = (bounds + shift).tolist()
+    return tuple((a, b, j) for j, (a, b) in enumerate(pairwise(ends)) if b > a)
 
 
 def _symmetric(row: IntArray, column: IntArray, n: int) -> Segments:

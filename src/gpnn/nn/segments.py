@@ -11,7 +11,7 @@ from torch.nn.functional import embedding_bag
 
 from ..graph.kernels.segments import group
 
-__all__ = ["Segments", "segment_sum"]
+__all__ = ["Segments", "eager", "segment_sum"]
 
 
 class Segments(NamedTuple):
@@ -65,7 +65,13 @@ class Segments(NamedTuple):
 def _bags(x: Tensor, source: Tensor, ptr: Tensor, weight: Tensor | None) -> Tensor:
     """Rows ``ptr[i]:ptr[i+1]`` of ``source`` summed up; the last bag takes the padding and is left
     out."""
-    return embedding_bag(source, x, ptr, mode="sum", per_sample_weights=weight)[:-1]
+    return embedding_bag(source, x.detach(), ptr, mode="sum", per_sample_weights=weight)[:-1]
+
+
+def eager() -> bool:
+    """Whether plain kernels will do: no second derivative is asked for and no transform of
+    ``torch.func`` looks on."""
+    return not (torch.is_grad_enabled() or torch._C._are_functorch_transforms_active())
 
 
 class _SegmentSum(torch.autograd.Function):
@@ -89,9 +95,11 @@ class _SegmentSum(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         source, ptr, back_source, back_ptr, weight, back_weight = ctx.saved_tensors
-        into = segment_sum(
-            grad.contiguous(), back_source, back_ptr, source, ptr, back_weight, weight
-        )
+        grad = grad.contiguous()
+        if eager():
+            into = _bags(grad, back_source, back_ptr, back_weight)
+        else:
+            into = segment_sum(grad, back_source, back_ptr, source, ptr, back_weight, weight)
         return (into, *(None,) * 6)
 
     @staticmethod

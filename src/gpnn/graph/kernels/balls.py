@@ -55,12 +55,12 @@ def ball_rows(  # type: ignore[no-untyped-def]
 ):
     """Fill the rows N_radius(v), ascending, of one graph.
 
-    ``graph`` is ``(row, near, ball, until, hops, entry, _)``. Row v is ``row[v]:row[v+1]``; of the
+    ``graph`` is ``(row, near, ball, until, hops, entry, _, _)``. Row v is ``row[v]:row[v+1]``; of the
     pair (v, u), ``ball`` is u, ``hops`` the distance, ``entry`` the CSR entry or -1, and ``until``
     the last round in which it is learned. ``near`` counts the pairs of N_d(v) like ``row``. Balls
     are symmetric, so taking u in order and appending it to the rows of its ball sorts them.
     """
-    row, near, ball, until, hops, entry, _ = graph
+    row, near, ball, until, hops, entry, _, _ = graph
     n = len(row) - 1
     row[0], near[0] = 0, 0
     for v in range(n):

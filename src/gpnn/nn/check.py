@@ -1,0 +1,85 @@
+"""Is a model invariant? Relabel and rebatch the input and compare the output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import torch
+
+from .model import GPNN
+from .prepare import Prepared, prepare
+
+__all__ = ["ModelInvariance", "check_model_invariance"]
+
+
+@dataclass(frozen=True)
+class ModelInvariance:
+    """The largest differences found, relative to the largest output; true if all are rounding."""
+
+    relabelled: float
+    rebatched: float
+    repeated: float
+    tolerance: float
+
+    def __bool__(self) -> bool:
+        return max(self.relabelled, self.rebatched, self.repeated) <= self.tolerance
+
+
+def check_model_invariance(model: GPNN, prepared: Prepared, seed: int = 0) -> ModelInvariance:
+    """Outputs of ``model`` in eval mode, for the graphs as they are, with vertices renamed, one
+    graph at a time, and once more."""
+    was_training = model.training
+    model.eval()
+    parameter = next(model.parameters())
+    rng = np.random.default_rng(seed)
+    ptr = prepared.graphs.ptr
+    order = np.concatenate(
+        [np.zeros(0, np.int64)] + [a + rng.permutation(b - a) for a, b in pairwise(ptr.tolist())]
+    ).astype(np.int64)
+
+    def run(source: Prepared, graphs: object = None) -> torch.Tensor:
+        with torch.no_grad():
+            return model(source.batch(graphs).to(parameter.device, parameter.dtype))
+
+    before = run(prepared)
+    scale = float(before.abs().max().clamp(min=1e-30)) if before.numel() else 1.0
+    renamed = run(_relabelled(prepared, model, order))
+    if model.config.level == "node":
+        renamed = renamed[torch.from_numpy(order)]
+    alone = (
+        torch.cat([run(prepared, [g]) for g in range(len(prepared))]) if len(prepared) else before
+    )
+
+    def gap(after: torch.Tensor) -> float:
+        return float((after - before).abs().max()) / scale if before.numel() else 0.0
+
+    result = ModelInvariance(
+        gap(renamed), gap(alone), gap(run(prepared)), float(torch.finfo(before.dtype).eps) ** 0.6
+    )
+    model.train(was_training)
+    return result
+
+
+def _relabelled(prepared: Prepared, model: GPNN, order: np.ndarray) -> Prepared:
+    back = np.argsort(order)
+    config = model.config
+    graphs = replace(prepared.graphs, node_labels=None, edge_labels=prepared.edge_label)
+    entries = np.arange(len(graphs.indices))
+    moved = graphs.relabelled(order)
+    where = replace(graphs, edge_labels=entries).relabelled(order).edge_labels
+    assert moved.edge_labels is not None and where is not None
+    return prepare(
+        moved,
+        scheme=config.scheme,
+        interactions=config.interactions,
+        d=config.d,
+        layers=config.layers,
+        distances=config.distances,
+        vocabulary=prepared.vocabulary,
+        x=prepared.x[torch.from_numpy(back)],
+        edge_labels=None if not config.edge_labels else moved.edge_labels - 1,
+        edge_features=None if prepared.edge_features is None else prepared.edge_features[where],
+        direct=not prepared.classes.merged,
+    )

@@ -1,0 +1,245 @@
+"""The model: promises a user relies on."""
+
+from __future__ import annotations
+
+import copy
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from torch.func import functional_call, stack_module_state, vmap
+
+from gpnn.errors import InputError
+from gpnn.graph.convert import as_graphs
+from gpnn.graph.vocabulary import UnseenColours
+from gpnn.learn.datasets import load_graphs
+from gpnn.nn.bases import BASES
+from gpnn.nn.batch import GraphBatch
+from gpnn.nn.check import check_model_invariance
+from gpnn.nn.config import GPNNConfig
+from gpnn.nn.model import GPNN
+from gpnn.nn.prepare import Prepared, prepare
+
+MUTAG = load_graphs("MUTAG")
+
+
+def ready(**options) -> Prepared:
+    codes = torch.from_numpy(MUTAG.node_labels)[:, None]
+    return prepare(MUTAG, x=codes, edge_labels=MUTAG.edge_labels, layers=2, **options)
+
+
+def model(prepared: Prepared, **options) -> GPNN:
+    torch.manual_seed(0)
+    options = {"outputs": 2, "codes": (7,), "edge_labels": 4, "layers": 2, "hidden": 8, **options}
+    return GPNN(GPNNConfig(parts=prepared.vocabulary.size + 1, **options))
+
+
+@pytest.mark.parametrize("kind", ["cross", "edges", "pairs"])
+@pytest.mark.parametrize("level", ["graph", "node"])
+def test_eval_is_invariant_to_relabelling_and_rebatching(kind, level):
+    prepared = ready(interactions=kind)
+    small = prepare(
+        as_graphs([nx.karate_club_graph(), nx.path_graph(5), nx.empty_graph(3)]),
+        interactions=kind,
+        layers=2,
+    )
+    net = GPNN(
+        GPNNConfig(
+            outputs=3,
+            parts=small.vocabulary.size + 1,
+            interactions=kind,
+            layers=2,
+            hidden=8,
+            level=level,
+        )
+    ).double()
+    for _ in range(3):
+        net(small.batch().to("cpu", torch.float64))
+    outcome = check_model_invariance(net, small)
+    assert outcome, outcome
+    assert outcome.repeated == 0
+    assert net.training
+    if level == "graph":
+        assert check_model_invariance(model(prepared, interactions=kind), prepared)
+
+
+def test_the_check_catches_a_model_that_reads_positions():
+    prepared = prepare(as_graphs([nx.karate_club_graph()]), layers=2)
+    net = GPNN(
+        GPNNConfig(outputs=1, parts=prepared.vocabulary.size + 1, layers=2, hidden=8)
+    ).double()
+    plain = net.encoder.forward
+    net.encoder.forward = lambda x: plain(x) + torch.arange(len(x))[:, None]
+    assert not check_model_invariance(net, prepared)
+
+
+@pytest.mark.parametrize("base", [None, *BASES])
+def test_every_base_by_name(base):
+    prepared = ready()
+    net = model(prepared, base=base)
+    out = net(prepared.batch(range(10)))
+    assert out.shape == (10, 2)
+    out.sum().backward()
+    assert all(parameter.grad is not None for parameter in net.parameters())
+
+
+def test_a_base_of_ones_own_and_the_baseline():
+    prepared = ready()
+
+    class Mine(torch.nn.Module):
+        out_channels = 5
+
+        def __init__(self):
+            super().__init__()
+            self.map = torch.nn.Linear(8, 5)
+
+        def forward(self, x, edge_index):
+            return self.map(x) + 0 * edge_index.sum()
+
+    torch.manual_seed(0)
+    config = GPNNConfig(
+        outputs=2,
+        parts=prepared.vocabulary.size + 1,
+        codes=(7,),
+        edge_labels=4,
+        layers=2,
+        hidden=8,
+        base="custom",
+    )
+    assert GPNN(config, Mine())(prepared.batch([0, 1])).shape == (2, 2)
+    with pytest.raises(InputError, match=r"goes with config.base='custom'"):
+        GPNN(config)
+    with pytest.raises(InputError, match="out_channels"):
+        GPNN(config, torch.nn.Linear(8, 5))
+    alone = model(prepared, gpnn=False)
+    assert not any("convs" in name and "base" not in name for name, _ in alone.named_parameters())
+    assert alone(prepared.batch([0])).shape == (1, 2)
+
+
+def test_node_outputs_come_in_the_order_of_the_input():
+    graphs = as_graphs([nx.lollipop_graph(4, 3), nx.path_graph(4)])
+    marks = torch.arange(graphs.num_nodes, dtype=torch.float32)[:, None]
+    prepared = prepare(graphs, x=marks, layers=1, y=torch.arange(graphs.num_nodes), node_level=True)
+    net = GPNN(
+        GPNNConfig(
+            outputs=1, parts=prepared.vocabulary.size + 1, features=1, layers=1, level="node"
+        )
+    )
+    batch = prepared.batch([1, 0])
+    assert batch.x[batch.order].flatten().tolist() == [7, 8, 9, 10, 0, 1, 2, 3, 4, 5, 6]
+    assert batch.y.tolist() == [7, 8, 9, 10, 0, 1, 2, 3, 4, 5, 6]
+    assert net(batch).shape == (11, 1)
+
+
+def test_component_feature_counts_components():
+    two = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
+    prepared = prepare(as_graphs([two, nx.cycle_graph(6)]), scheme="trivial")
+    assert prepared.batch().components.tolist() == [[2, 0], [1, 0]]
+
+
+def test_unseen_colours_at_prediction_time():
+    fitted = prepare(as_graphs([nx.cycle_graph(5)]), scheme="degree", layers=2)
+    net = GPNN(
+        GPNNConfig(outputs=1, parts=fitted.vocabulary.size + 1, scheme="degree", layers=2, hidden=8)
+    ).eval()
+    with pytest.warns(UnseenColours, match="5 of 6 vertices"):
+        new = prepare(
+            as_graphs([nx.lollipop_graph(4, 2)]),
+            scheme="degree",
+            layers=2,
+            vocabulary=fitted.vocabulary,
+        )
+    assert torch.isfinite(net(new.batch())).all()
+
+
+def test_empty_and_tiny_graphs_pass():
+    graphs = as_graphs([nx.empty_graph(0), nx.empty_graph(1), nx.empty_graph(4), nx.path_graph(2)])
+    for kind in ("cross", "edges", "pairs"):
+        prepared = prepare(graphs, interactions=kind, layers=2)
+        net = GPNN(
+            GPNNConfig(
+                outputs=2, parts=prepared.vocabulary.size + 1, interactions=kind, layers=2, hidden=8
+            )
+        )
+        out = net(prepared.batch())
+        assert out.shape == (4, 2) and torch.isfinite(out).all()
+        assert net(prepared.batch([1])).shape == (1, 2)
+
+
+@pytest.mark.parametrize("kind", ["cross", "edges", "pairs"])
+@pytest.mark.parametrize("base", ["gin", "sage", "gcn", "gat"])
+def test_stacked_replicas_give_what_each_gives_alone(kind, base):
+    """vmap over stacked parameters, gradients included."""
+    prepared = ready(interactions=kind)
+    batch = prepared.batch(range(12)).to("cpu", torch.float64)
+    nets = [model(prepared, interactions=kind, base=base).double() for _ in range(3)]
+    for seed, net in enumerate(nets):
+        torch.manual_seed(seed)
+        for parameter in net.parameters():
+            parameter.data.add_(0.1 * torch.randn_like(parameter))
+    parameters, buffers = stack_module_state(nets)
+    shell = copy.deepcopy(nets[0]).to("meta")
+
+    def loss(parameters, buffers):
+        return functional_call(shell, (parameters, buffers), (batch,)).sin().sum()
+
+    values, slopes = None, vmap(torch.func.grad(loss))(parameters, buffers)
+    values = vmap(loss)(parameters, buffers)
+    for replica, net in enumerate(nets):
+        alone = net(batch).sin().sum()
+        alone.backward()
+        assert torch.allclose(values[replica], alone, atol=1e-9)
+        for name, parameter in net.named_parameters():
+            assert torch.allclose(slopes[name][replica], parameter.grad, atol=1e-8), name
+
+
+def test_the_model_compiles():
+    prepared = ready()
+    net = model(prepared, base=None).eval()
+    batch = prepared.batch(range(6))
+    compiled = torch.compile(net, backend="eager")
+    assert torch.allclose(compiled(batch), net(batch), atol=1e-6)
+
+
+def test_moving_a_batch():
+    batch = ready().batch([0, 1])
+    moved = batch.to("cpu", torch.float64)
+    assert isinstance(moved, GraphBatch)
+    assert moved.vertices.dtype == torch.float64 and moved.part.dtype == torch.int64
+    assert moved.groups == batch.groups
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"hidden": 0}, "hidden must be a whole number, 1 or more"),
+        ({"d": 6}, "d must be a whole number, 1 to 5"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),
+        ({"readout": "max"}, "Choose one of sum, mean"),
+        ({"interactions": "all"}, "Unknown interactions 'all'"),
+        ({"base": "gine"}, "needs edge labels or features"),
+        ({"base": "mlp"}, "Unknown base 'mlp'"),
+        ({"base": None, "gpnn": False}, "must be a base GNN"),
+    ],
+)
+def test_bad_configurations(options, message):
+    with pytest.raises(InputError, match=message):
+        GPNN(GPNNConfig(**{"outputs": 1, "parts": 2, **options}))
+
+
+def test_configuration_round_trip():
+    config = GPNNConfig(outputs=2, parts=3, codes=(4, 5), interactions="star")
+    assert config.interactions == "cross"
+    assert GPNNConfig.from_dict(config.to_dict()) == config
+    with pytest.raises(InputError, match="unknown to this version"):
+        GPNNConfig.from_dict({**config.to_dict(), "flux": 1})
+    with pytest.raises(InputError, match="Not a model configuration"):
+        GPNNConfig.from_dict({"parts": 2})
+
+
+def test_features_must_fit_and_be_finite():
+    with pytest.raises(InputError, match="x has 3 rows where 3,371 are needed"):
+        prepare(MUTAG, x=torch.zeros(3, 1))
+    with pytest.raises(InputError, match="NaN or infinity"):
+        prepare(MUTAG, x=torch.full((3371, 1), np.nan))
