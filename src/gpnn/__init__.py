@@ -15,6 +15,11 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AddPartition": "nn.transform",
+    "GPNN": "nn.model",
+    "GPNNClassifier": "learn.estimators",
+    "GPNNConfig": "nn.config",
+    "GPNNConv": "nn.conv",
+    "GPNNRegressor": "learn.estimators",
     "Graphs": "graph.graphs",
     "InputError": "errors",
     "Partition": "graph.partition",
@@ -27,6 +32,7 @@ _HOMES = {
     "list_schemes": "graph.schemes",
     "load_graphs": "learn.datasets",
     "partition": "graph.partition",
+    "prepare": "nn.prepare",
     "register_scheme": "graph.schemes",
 }
 
@@ -46,6 +52,12 @@ if TYPE_CHECKING:
     from .graph.vocabulary import UnseenColours as UnseenColours
     from .graph.vocabulary import Vocabulary as Vocabulary
     from .learn.datasets import load_graphs as load_graphs
+    from .learn.estimators import GPNNClassifier as GPNNClassifier
+    from .learn.estimators import GPNNRegressor as GPNNRegressor
+    from .nn.config import GPNNConfig as GPNNConfig
+    from .nn.conv import GPNNConv as GPNNConv
+    from .nn.model import GPNN as GPNN
+    from .nn.prepare import prepare as prepare
     from .nn.transform import AddPartition as AddPartition
 
 

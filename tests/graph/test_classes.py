@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,126 +17,12 @@ from gpnn.errors import InputError
 from gpnn.graph.classes import InteractionClasses, Selection, interaction_classes
 from gpnn.graph.graphs import Graphs
 from gpnn.graph.partition import partition
-from gpnn.graph.refine import inputs
+from graph.class_reference import Palette, Slow, expand, multiset, slow_set, weigh
 from strategies import graph_sets, permutation_of, to_graphs
 
 TYPES = ("cross", "edges", "pairs")
 VARIANTS = list(itertools.product(TYPES, (1, 2), (1, 2, 3)))
 OPTIONS = list(itertools.product((False, True), (False, True), (True, False)))
-
-Pair = tuple[int, int]
-
-
-class Palette:
-    """Numbers for nested tuples: equal tuples, equal numbers."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[Hashable, int] = {}
-
-    def __call__(self, *value: Hashable) -> int:
-        return self.numbers.setdefault(value, len(self.numbers))
-
-
-def multiset(items: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(sorted(items))
-
-
-@dataclass
-class Slow:
-    """One graph by the letter: α of all pairs per round, what is learned and what is read."""
-
-    near: list[Pair]
-    alpha: list[dict[Pair, int]]
-    learned: list[list[Pair]]
-    tuples: list[Counter[tuple[int, int]]]
-    read: set[Pair]
-
-
-def slow(
-    palette: Palette,
-    graph: nx.Graph,
-    part: dict[int, int],
-    labels: dict[Pair, int] | None,
-    which: str,
-    d: int,
-    rounds: int,
-    distances: bool,
-) -> Slow:
-    hops = dict(nx.all_pairs_shortest_path_length(graph))
-    ball = {v: sorted(u for u in hops[v] if hops[v][u] <= d) for v in graph}
-
-    def start(v: int, u: int) -> int:
-        edge = graph.has_edge(v, u)
-        kind = 0 if v == u else 3 if not edge else 1 if part[v] == part[u] else 2
-        label = 1 + labels[v, u] if edge and labels else 0
-        return palette(part[v], kind, part[u], label, hops[v][u] if distances else 0)
-
-    def computed(v: int, u: int, l: int) -> bool:
-        if v == u:
-            return False
-        if which == "pairs":
-            return hops[v][u] <= (rounds + 1 - l) * d
-        return graph.has_edge(v, u) and (which == "edges" or part[v] != part[u])
-
-    alpha = [{(v, u): start(v, u) for v in graph for u in hops[v]}]
-    near = [(v, u) for v in sorted(graph) for u in ball[v]]
-    out = Slow(near, alpha, [[]], [Counter()], set(near))
-    for l in range(1, rounds + 1):
-        old = alpha[-1]
-        new = dict(old)
-        out.learned.append([pair for pair in old if computed(*pair, l)])
-        out.tuples.append(Counter())
-        for v, u in out.learned[-1]:
-            tuples = [(old[v, w], old[u, w]) for w in ball[v]]
-            new[v, u] = palette(old[v, u], multiset(tuples))
-            out.tuples[-1].update(tuples)
-            out.read.update([(v, u), *((x, w) for w in ball[v] for x in (v, u))])
-        alpha.append(new)
-    return out
-
-
-def slow_set(
-    palette: Palette, graphs: Graphs, part: Any, labels: Any, which: str, d: int, rounds: int,
-    distances: bool,
-) -> list[Slow]:  # fmt: skip
-    """Every graph of a set, its vertices numbered as in the set."""
-    whole = graphs.to_networkx()
-    entries = dict(zip(zip(graphs.rows.tolist(), graphs.indices.tolist(), strict=True),
-                       [] if labels is None else labels.tolist(), strict=False))  # fmt: skip
-    colour = dict(enumerate(np.asarray(part).tolist()))
-    return [
-        slow(palette, whole.subgraph(range(a, b)), colour, entries, which, d, rounds, distances)
-        for a, b in itertools.pairwise(graphs.ptr.tolist())
-    ]
-
-
-def expand(palette: Palette, start: np.ndarray, tables: Iterable[Any]) -> list[list[int]]:
-    """α of every row of the α table of every round, spelt out from the arrays alone."""
-    begin = [palette(*row) for row in start.tolist()]
-    out = [begin]
-    for table in tables:
-        rows = out[-1]
-        members: list[list[tuple[int, int]]] = [[] for _ in table.previous]
-        if hasattr(table, "entry_ptr"):
-            owner = np.repeat(np.arange(table.size), np.diff(table.entry_ptr))
-        else:
-            owner = table.entry_class
-            assert (np.diff(owner) >= 0).all()
-        counts = table.entry_count.astype(int)
-        for c, t, count in zip(owner, table.entry_tuple, counts, strict=True):
-            members[c] += [(rows[table.first[t]], rows[table.second[t]])] * count
-        learned = [
-            palette(rows[p], multiset(m)) for p, m in zip(table.previous, members, strict=True)
-        ]
-        out.append(learned + begin)
-    return out
-
-
-def weigh(values: Iterable[int], weights: np.ndarray) -> Counter[int]:
-    out: Counter[int] = Counter()
-    for value, weight in zip(values, weights.tolist(), strict=True):
-        out[value] += weight
-    return out
 
 
 def check_classes(
@@ -148,22 +32,24 @@ def check_classes(
     near = [pair for one in expected for pair in one.near]
     assert list(zip(found.pair_centre.tolist(), found.pair_other.tolist(), strict=True)) == near
     assert np.diff(found.pair_ptr).tolist() == [len(one.near) for one in expected]
-    for l, table in enumerate(found.tables, start=1):
-        rows = found.pair_class[l - 1]
-        assert [alpha[l][r] for r in rows] == [one.alpha[l][p] for one in expected for p in one.near]
+    for i, table in enumerate(found.tables, start=1):
+        rows = found.pair_class[i - 1]
+        assert [alpha[i][r] for r in rows] == [
+            one.alpha[i][p] for one in expected for p in one.near
+        ]
         assert len(set(zip(table.first.tolist(), table.second.tolist(), strict=True))) == len(
             table.first
         )
-        learned = [(one.alpha[l][p], part[p[1]]) for one in expected for p in one.learned[l]]
-        ours = list(zip(alpha[l], table.part.tolist(), strict=False))
+        learned = [(one.alpha[i][p], part[p[1]]) for one in expected for p in one.learned[i]]
+        ours = list(zip(alpha[i], table.part.tolist(), strict=False))
         assert len(ours) == table.size
         assert multiset(ours) == multiset(set(learned) if found.merged else learned)
         for g, one in enumerate(expected):
-            span = slice(found.class_ptr[l - 1][g], found.class_ptr[l - 1][g + 1])
-            ids = found.class_id[l - 1][span]
+            span = slice(found.class_ptr[i - 1][g], found.class_ptr[i - 1][g + 1])
+            ids = found.class_id[i - 1][span]
             assert len(set(ids.tolist())) == len(ids)
-            assert weigh([alpha[l][c] for c in ids], found.class_count[l - 1][span]) == Counter(
-                one.alpha[l][p] for p in one.learned[l]
+            assert weigh([alpha[i][c] for c in ids], found.class_count[i - 1][span]) == Counter(
+                one.alpha[i][p] for p in one.learned[i]
             )
     read = [[one.alpha[0][p] for p in one.read] for one in expected]
     everything = [value for one in read for value in one]
@@ -181,12 +67,12 @@ def check_own_rows(found: InteractionClasses, graphs: Graphs) -> None:
     assert found.start_entry is not None
     row = found.pair_class[-1]
     assert len(set(row.tolist())) == len(row)
-    for l in range(found.rounds, 0, -1):
-        table = found.tables[l - 1]
+    for i in range(found.rounds, 0, -1):
+        table = found.tables[i - 1]
         learned = row < table.size
-        before = found.tables[l - 2].size if l > 1 else 0
+        before = found.tables[i - 2].size if i > 1 else 0
         row = row - table.size + before
-        row[learned] = table.previous[found.pair_class[l - 1][learned]]
+        row[learned] = table.previous[found.pair_class[i - 1][learned]]
     entry = found.start_entry[row]
     edge = entry >= 0
     hops = found.pair_centre != found.pair_other
@@ -213,24 +99,25 @@ def check_selection(
     assert weigh(alpha[0], found.start_weight) == Counter(
         one.alpha[0][p] for one in chosen for p in one.read
     )
-    for l, table in enumerate(found.rounds, start=1):
+    for i, table in enumerate(found.rounds, start=1):
         size = len(table.previous)
-        rows = found.pair_class[l - 1]
-        assert [alpha[l][r] for r in rows] == [one.alpha[l][p] for one in chosen for p in one.near]
-        learned = Counter(one.alpha[l][p] for one in chosen for p in one.learned[l])
-        assert weigh(alpha[l][:size], table.class_weight) == learned
+        rows = found.pair_class[i - 1]
+        expected_rows = [one.alpha[i][p] for one in chosen for p in one.near]
+        assert [alpha[i][r] for r in rows] == expected_rows
+        learned = Counter(one.alpha[i][p] for one in chosen for p in one.learned[i])
+        assert weigh(alpha[i][:size], table.class_weight) == learned
         tuples = [
-            (alpha[l - 1][a], alpha[l - 1][b])
+            (alpha[i - 1][a], alpha[i - 1][b])
             for a, b in zip(table.first, table.second, strict=True)
         ]
         read: Counter[tuple[int, int]] = Counter()
         for one in chosen:
-            read.update(one.tuples[l])
+            read.update(one.tuples[i])
         assert weigh(tuples, table.tuple_weight) == read  # type: ignore[arg-type]
         assert (table.class_weight > 0).all()
         assert (table.tuple_weight > 0).all()
         if merged:
-            assert len(set(alpha[l])) == len(alpha[l]) == len(learned) + len(found.start)
+            assert len(set(alpha[i])) == len(alpha[i]) == len(learned) + len(found.start)
             assert len(set(tuples)) == len(tuples)
     if merged:
         assert len(set(alpha[0])) == len(alpha[0])
@@ -244,7 +131,8 @@ def sample(seed: int) -> Graphs:
     ]
     fixed = [
         nx.path_graph(9), nx.cycle_graph(8), nx.star_graph(4), nx.empty_graph(0),
-        nx.empty_graph(1), nx.empty_graph(3), nx.disjoint_union(nx.cycle_graph(3), nx.path_graph(4)),
+        nx.empty_graph(1), nx.empty_graph(3),
+        nx.disjoint_union(nx.cycle_graph(3), nx.path_graph(4)),
     ]  # fmt: skip
     return Graphs.concatenate([to_graphs(graph) for graph in [*fixed, *made]])
 
@@ -303,9 +191,9 @@ def test_a_batch_has_the_classes_it_has_alone(which: str) -> None:
         assert sorted(one.class_weight) == sorted(other.class_weight)
     palette = Palette()
     mine, theirs = (expand(palette, s.start, s.rounds) for s in (picked, alone))
-    for l in range(3):
-        assert [mine[l + 1][r] for r in picked.pair_class[l]] == [
-            theirs[l + 1][r] for r in alone.pair_class[l]
+    for i in range(3):
+        assert [mine[i + 1][r] for r in picked.pair_class[i]] == [
+            theirs[i + 1][r] for r in alone.pair_class[i]
         ]
 
 
@@ -324,9 +212,9 @@ def test_relabelling_changes_nothing(
         found = interaction_classes(one, own, *variant)
         alpha = expand(palette, found.start, found.tables)
         histograms.append([
-            weigh([alpha[l + 1][c] for c in found.class_id[l][a:b]], found.class_count[l][a:b])
-            for l in range(found.rounds)
-            for a, b in itertools.pairwise(found.class_ptr[l])
+            weigh([alpha[i + 1][c] for c in found.class_id[i][a:b]], found.class_count[i][a:b])
+            for i in range(found.rounds)
+            for a, b in itertools.pairwise(found.class_ptr[i])
         ])  # fmt: skip
     assert histograms[0] == histograms[1]
 
@@ -395,16 +283,15 @@ def test_select_refuses_graphs_that_are_not_there() -> None:
 
 def test_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("gpnn.graph.refine.inputs", "gpnn.graph.classes"):
-        monkeypatch.setattr(f"{module}.available_bytes", lambda: 2**25)
-    assert inputs.available_bytes() == 2**25
-    star = Graphs.concatenate([PATH, to_graphs(nx.star_graph(20_000))])
+        monkeypatch.setattr(f"{module}.available_bytes", lambda: 2**20)
+    star = Graphs.concatenate([PATH, to_graphs(nx.star_graph(2_000))])
     part = np.zeros(star.num_nodes, np.int64)
     assert interaction_classes(star, part, "pairs", rounds=1).tables[0].size > 0
     with pytest.raises(InputError) as caught:
         interaction_classes(star, part, "pairs", rounds=2)
     assert str(caught.value) == (
-        "interactions='pairs' with d=1 and rounds=2 on graph 1 of 20,001 vertices would need "
-        "16.4 GiB of memory; half of what is available here is 0.0 GiB. Leave out the largest "
+        "interactions='pairs' with d=1 and rounds=2 on graph 1 of 2,001 vertices would need "
+        "0.1 GiB of memory; half of what is available here is 0.0 GiB. Leave out the largest "
         "graphs, lower d or rounds, or use interactions='edges'."
     )
     with pytest.raises(InputError, match=r"and merge=False would need .* Give fewer graphs\."):
@@ -413,19 +300,36 @@ def test_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize(
-    ("name", "which", "counts"),
+    ("name", "which", "counts", "batch"),
     [
-        ("ogbg-molhiv", "cross", [221, 760, 2970, 6967, 13531]),
-        ("ogbg-molhiv", "edges", [347, 1459, 10688, 35239, 116066]),
-        ("ogbg-moltox21", "cross", [51, 255, 976, 2037, 3328]),
-        ("ogbg-moltox21", "edges", [90, 474, 3091, 9115, 25136]),
+        ("ogbg-molhiv", "cross", [221, 760, 2970, 6967, 13531], (502, 1325, 11578)),
+        ("ogbg-molhiv", "edges", [347, 1459, 10688, 35239, 116066], (1677, 8586, 27406)),
+        ("ogbg-moltox21", "cross", [51, 255, 976, 2037, 3328], (377, 900, 6730)),
+        ("ogbg-moltox21", "edges", [90, 474, 3091, 9115, 25136], (1234, 5704, 19852)),
     ],
 )
 def test_known_numbers_of_classes(
-    data_dir: Path, name: str, which: str, counts: list[int]
+    data_dir: Path, name: str, which: str, counts: list[int], batch: tuple[int, int, int]
 ) -> None:
+    """Per round in the whole set; in a batch of 512 after rounds 3 and 5, and its learned pairs."""
     from gpnn.learn.datasets import load_graphs
 
     graphs = load_graphs(name, data_dir)
     found = interaction_classes(graphs, partition(graphs, "core-degree").part, which, rounds=5)
     assert [table.size for table in found.tables] == counts
+    picked = found.select(np.random.default_rng(0).permutation(len(graphs))[:512]).rounds
+    sizes = [len(r.previous) for r in picked]
+    assert (sizes[2], sizes[4], picked[0].class_weight.sum()) == batch
+
+
+@pytest.mark.data
+def test_known_numbers_of_classes_of_pairs(data_dir: Path) -> None:
+    from gpnn.learn.datasets import load_graphs
+
+    graphs = load_graphs("ogbg-molhiv", data_dir)
+    part = partition(graphs, "core-degree").part
+    ids = np.random.default_rng(0).choice(len(graphs), 512, replace=False)
+    some = Graphs.concatenate([graphs[g] for g in ids])
+    own = np.concatenate([part[graphs.ptr[g] : graphs.ptr[g + 1]] for g in ids])
+    found = interaction_classes(some, own, "pairs")
+    assert [table.size for table in found.tables] == [364, 1321, 2166]

@@ -9,7 +9,22 @@ from typing import Any
 import typer
 
 from ..errors import InputError
-from . import bench, compare, demo, doctor, draw, expressivity, partition, schemes, stats, verify
+from . import (
+    bench,
+    compare,
+    demo,
+    doctor,
+    draw,
+    evaluate,
+    explain,
+    expressivity,
+    partition,
+    predict,
+    schemes,
+    stats,
+    train,
+    verify,
+)
 
 __all__ = ["app", "main"]
 
@@ -28,6 +43,10 @@ app.command("draw")(draw.draw)
 app.command("compare")(compare.compare)
 app.command("verify")(verify.verify)
 app.command("expressivity")(expressivity.expressivity)
+app.command("train")(train.train)
+app.command("evaluate")(evaluate.evaluate)
+app.command("predict")(predict.predict)
+app.command("explain")(explain.explain)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 app.add_typer(bench.app, name="bench")

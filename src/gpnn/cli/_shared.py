@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from rich.console import Console, RenderableType
 
     from ..graph.graphs import Graphs
 
@@ -60,7 +59,7 @@ def emit(document: Any) -> None:
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def show(*tables: Table | str) -> None:
+def show(*tables: RenderableType) -> None:
     """Print results for people on standard output."""
     from rich.console import Console
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ._shared import Data, Json, emit, notes, show
 
 __all__ = ["app", "partition"]
+
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="Also write the report as Markdown.")]
 
 app = typer.Typer(help="Measure against other libraries.", no_args_is_help=True)
 
@@ -25,15 +27,12 @@ def partition(
         bool, typer.Option("--quick", help="Small graphs only, under a minute.")
     ] = False,
     repeats: Annotated[int, typer.Option(help="Timed runs per row; the median counts.", min=1)] = 5,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Also write the report as Markdown.")
-    ] = None,
+    out: Out = None,
     data: Data = None,
     json: Json = False,
 ) -> None:
     """Race core+onion, triangles and components against igraph, networkit, rustworkx,
     scikit-network, networkx and SciPy: from a PyG edge_index to the answer, one thread each."""
-    from ..files import write_text
     from ..learn.bench.race import run_race, to_markdown
 
     console = notes()
@@ -44,12 +43,52 @@ def partition(
         progress=lambda text: console.print(f"[dim]{text}[/dim]"),
     )
     report = to_markdown(result)
+    _deliver(result, report, out, json)
+
+
+@app.command("layer")
+def layer(
+    device: Annotated[str, typer.Option("--device", help="cpu or cuda.")] = "cpu",
+    quick: Annotated[bool, typer.Option("--quick", help="One batch of molecules only.")] = False,
+    repeats: Annotated[
+        int, typer.Option(help="Timed runs per row; the median counts.", min=1)
+    ] = 11,
+    threads: Annotated[int, typer.Option(help="Threads for both sides.", min=1)] = 1,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option("--workload", "-w", help="Only this workload; may be repeated."),
+    ] = None,
+    out: Out = None,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Race one GPNN layer against PyG's GINConv, forward and backward, look-up and direct path."""
+    from ..learn.bench.layer import run_layer_bench, to_markdown
+
+    console = notes()
+    result = run_layer_bench(
+        device,
+        quick,
+        repeats,
+        threads,
+        data,
+        workload,
+        lambda text: console.print(f"[dim]{text}[/dim]"),
+    )
+    options = f" --device {device}" * (device != "cpu") + f" --threads {threads}" * (threads != 1)
+    options += "".join(f" -w {name}" for name in workload or ())
+    _deliver(result, to_markdown(result, f"gpnn bench layer{options}"), out, json)
+
+
+def _deliver(result: dict[str, Any], report: str, out: Path | None, json: bool) -> None:
+    from ..files import write_text
+
     if out is not None:
         write_text(out, report)
-        console.print(f"wrote {out}")
+        notes().print(f"wrote {out}")
     if json:
         emit(result)
-    else:
-        from rich.markdown import Markdown
+        return
+    from rich.markdown import Markdown
 
-        show(Markdown(report))  # type: ignore[arg-type]
+    show(Markdown(report))

@@ -31,6 +31,12 @@ def expressivity(
     distances: Annotated[
         bool, typer.Option("--distances", help="Let hop distances colour the pairs.")
     ] = False,
+    realised: Annotated[
+        bool,
+        typer.Option("--realised", help="Train a network per pair by BREC's protocol (brec only)."),
+    ] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes for --realised.", min=1)] = 1,
+    device: Annotated[str, typer.Option("--device", help="Device for --realised.")] = "cpu",
     data: Data = None,
     json: Json = False,
 ) -> None:
@@ -48,11 +54,16 @@ def expressivity(
     kinds = [interaction_type(name) for name in interactions or ()]
     for name in scheme or ():
         get_scheme(name)
+    if realised and (suite != "brec" or test or distances):
+        raise InputError("--realised trains GPNN on brec: leave out --test and --distances.")
     if test is None and (scheme or interactions or d or distances):
         test = ["gpnn"]
-    methods = suite_methods(test, scheme, kinds, d, distances)
+    methods = suite_methods(["gpnn"] if realised else test, scheme, kinds, d, distances)
     loaded = load_suite(suite, data)
-    result = _run(loaded, methods, run_suite)
+    if realised:
+        result = _realise(loaded, methods, jobs, device)
+    else:
+        result = _run(loaded, methods, run_suite)
     if json:
         emit(result)
     else:
@@ -77,6 +88,28 @@ def _run(suite: Any, methods: list[Any], run_suite: Any) -> dict[str, Any]:
         return run_suite(suite, methods, progress)
 
 
+def _realise(suite: Any, methods: list[Any], jobs: int, device: str) -> dict[str, Any]:
+    from rich.progress import Progress
+
+    from ..lab.realised import realise_suite
+
+    results = []
+    with Progress(console=notes(), transient=True) as bar:
+        for method in methods:
+            task = bar.add_task(str(method), total=suite.size)
+            row = realise_suite(
+                suite,
+                method.scheme,
+                method.interactions,
+                method.d,
+                jobs=jobs,
+                device=device,
+                progress=lambda *_, task=task: bar.advance(task),
+            )
+            results.append(row)
+    return {"suite": suite.name, "pairs": suite.size, "results": results}
+
+
 def _show(result: dict[str, Any], about: str) -> None:
     from rich.table import Table
 
@@ -98,6 +131,8 @@ def _show(result: dict[str, Any], about: str) -> None:
             row["test"], row["scheme"], row["interactions"], row["d"], row.get("distances", False)
         )
         unknown = f" (+{row['unknown']} unknown)" if "unknown" in row else ""
+        if "exact" in row:
+            unknown = f" of {row['exact']} exact, {row['unreliable']} unreliable"
         cells = [str(n) for n in row["by_category"].values()] if len(categories) > 1 else []
         table.add_row(str(method), f"{row[count]:,}{unknown}", *cells)
     if result["suite"] == "brec":

@@ -146,7 +146,7 @@ class InteractionClasses:
         if len(ids) and not (ids.min() >= 0 and ids.max() < len(self)):
             bad = ids[(ids < 0) | (ids >= len(self))][0]
             raise InputError(f"There is no graph {bad}: graphs are 0 to {len(self) - 1}.")
-        start_mark = np.zeros(len(self.start), np.int64)
+        start_mark = np.zeros(len(self.start), np.int32)
         starts, start_weight = select_classes(
             ids, self.start_ptr, self.start_id, self.start_count, start_mark
         )
@@ -155,28 +155,24 @@ class InteractionClasses:
         )
         size, used, mark = 0, 0, start_mark
         rounds = []
-        for l, table in enumerate(self.tables):
-            own = np.zeros(table.size, np.int64)
+        for r, table in enumerate(self.tables):
+            own = np.zeros(table.size, np.int32)
             chosen, weight = select_classes(
-                ids, self.class_ptr[l], self.class_id[l], self.class_count[l], own
+                ids, self.class_ptr[r], self.class_id[r], self.class_count[r], own
             )
             arrays = (
                 table.previous, table.first, table.second, table.entry_ptr, table.entry_tuple,
                 table.entry_count, table.part,
             )  # fmt: skip
-            tuple_mark = np.zeros(len(table.first), np.int64)
-            previous, first, second, entry_class, entry_tuple, count, tuple_weight, part = (
-                select_round(chosen, weight, size, used, mark, start_mark, arrays, tuple_mark)
-            )
+            tuple_mark = np.zeros(len(table.first), np.int32)
             rounds.append(
                 SelectedRound(
-                    previous, first, second, entry_class, entry_tuple, count, weight,
-                    tuple_weight, part,
-                )  # fmt: skip
+                    *select_round(chosen, weight, size, used, mark, start_mark, arrays, tuple_mark)
+                )
             )
             size, used, mark = table.size, len(chosen), own
             select_rows(
-                ids, self.pair_ptr, self.pair_class[l], size, used, mark, start_mark, pair_class[l]
+                ids, self.pair_ptr, self.pair_class[r], size, used, mark, start_mark, pair_class[r]
             )
         return Selection(
             centre,

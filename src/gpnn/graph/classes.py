@@ -60,7 +60,7 @@ def interaction_classes(
             class of its own: the direct formula in the same arrays.
     """
     from .kernels import balls
-    from .kernels.classes import learn
+    from .kernels.classes import learn_classes
 
     which = interaction_type(interactions)
     for name, value in (("d", d), ("rounds", rounds)):
@@ -80,15 +80,17 @@ def interaction_classes(
     radius = min(d, max(widest, 1))
     kept, closest, pairs = _check_memory(graphs, parts, which, radius, rounds, merge)
     code = {"cross": balls.CROSS_EDGES, "edges": balls.EDGES, "pairs": balls.PAIRS}[which]
-    starts, start_log, learned, class_log, tuples, entries, pair_ptr, ends, nodes = learn(
+    starts, learned, tuples, entries, start_log, class_log, pair_ptr, ends, nodes = learn_classes(
         graphs.ptr, graphs.indptr, graphs.indices, parts, labels, code, radius, rounds,
         bool(distances), merge, widest, kept, closest, pairs,
     )  # fmt: skip
-    size = np.bincount(learned[:, 0], minlength=rounds + 1)
     number, place = _ranks(learned[:, 0]), _ranks(tuples[:, 0])
-    per_round = [_of_round(class_log, learned[:, 0], number, r) for r in range(1, rounds + 1)]
+    tables, lists, before = [], [], 0
     for r in range(1, rounds + 1):
-        nodes[r - 1] = _rows(nodes[r - 1], number, int(size[r]))
+        tables.append(_table(r, learned, tuples, entries, number, place, before))
+        lists.append(_of_round(class_log, learned[:, 0], number, r))
+        before = tables[-1].size
+        nodes[r - 1] = _rows(nodes[r - 1], number, before)
     return InteractionClasses(
         interactions=which,
         d=d,
@@ -101,13 +103,10 @@ def interaction_classes(
         pair_class=nodes,
         start=np.ascontiguousarray(starts[:, :5]),
         start_entry=None if merge else np.ascontiguousarray(starts[:, 5]),
-        tables=tuple(
-            _table(r, learned, tuples, entries, number, place, int(size[r - 1]) if r > 1 else 0)
-            for r in range(1, rounds + 1)
-        ),
-        class_ptr=tuple(ptr for ptr, _, _ in per_round),
-        class_id=tuple(ids for _, ids, _ in per_round),
-        class_count=tuple(counts for _, _, counts in per_round),
+        tables=tuple(tables),
+        class_ptr=tuple(ptr for ptr, _, _ in lists),
+        class_id=tuple(ids for _, ids, _ in lists),
+        class_count=tuple(counts for _, _, counts in lists),
         start_ptr=start_log[0],
         start_id=np.ascontiguousarray(start_log[1][:, 0]),
         start_count=np.ascontiguousarray(start_log[1][:, 1]),
@@ -138,7 +137,7 @@ def _check_memory(
 
 
 def _balls(graphs: Graphs, radius: int, said: str) -> tuple[IntArray, int]:
-    """The size of N_radius(v) for every v, and the largest sum over a graph, if that can be kept."""
+    """The size of N_radius(v) for every v, and the largest sum over a graph; or a refusal."""
     from .kernels.balls import ball_counts
 
     csr = (graphs.ptr, graphs.indptr, graphs.indices)
@@ -184,7 +183,13 @@ def _of_round(
 
 
 def _table(
-    r: int, learned: IntArray, tuples: IntArray, entries: IntArray, number: IntArray, place: IntArray, before: int
+    r: int,
+    learned: IntArray,
+    tuples: IntArray,
+    entries: IntArray,
+    number: IntArray,
+    place: IntArray,
+    before: int,
 ) -> RoundTable:
     """The table of round r; ``before`` classes were learned in the round before."""
     own = np.flatnonzero(learned[:, 0] == r)

@@ -108,5 +108,10 @@ def grouped_linear(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Group
     Rows in no group come out as zero. Shapes: x [rows, f], weight [maps, f, o], bias [maps, o] or
     ``None`` → [rows, o].
     """
+    kind = x.device.type
+    if torch.is_autocast_enabled(kind):
+        lower = torch.get_autocast_dtype(kind)
+        x, weight = x.to(lower), weight.to(lower)
+        bias = None if bias is None else bias.to(lower)
     out: Tensor = _GroupedLinear.apply(x, weight, bias, groups)
     return out

@@ -43,6 +43,7 @@ class WeightedBatchNorm(nn.Module):
         self.running_var = torch.ones_like(self.running_var)
 
     def forward(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
+        x = x.to(self.weight.dtype)  # statistics stay in full precision under autocast
         if not self.training:
             scale = self.weight * torch.rsqrt(self.running_var + self.eps)
             return x * scale + (self.bias - self.running_mean * scale)
@@ -55,9 +56,10 @@ class WeightedBatchNorm(nn.Module):
         else:
             row = weight.to(x.dtype).unsqueeze(0)
             total = weight.sum().to(x.dtype).clamp(min=1)
-            mean = (row @ x).squeeze(0) / total
-            centred = x - mean
-            variance = (row @ centred.square()).squeeze(0) / total
+            with torch.autocast(x.device.type, enabled=False):
+                mean = (row @ x).squeeze(0) / total
+                centred = x - mean
+                variance = (row @ centred.square()).squeeze(0) / total
             out = centred * (self.weight * torch.rsqrt(variance + self.eps)) + self.bias
         unbiased = variance.detach() * (total / (total - 1).clamp(min=1))
         self.running_mean = torch.lerp(self.running_mean, mean.detach(), self.momentum)

@@ -54,7 +54,10 @@ class Segments(NamedTuple):
         return cls(*(torch.from_numpy(part) for part in parts))
 
     def sum(self, x: Tensor) -> Tensor:
-        """The sums as a tensor [rows, features], differentiable in ``x``."""
+        """The sums as a tensor [rows, features], differentiable in ``x``; half precision is summed
+        in single."""
+        if x.dtype in (torch.bfloat16, torch.float16):
+            x = x.float()
         weights: tuple[Tensor | None, Tensor | None] = (None, None)
         if self.weight is not None and self.back_weight is not None:
             weights = (self.weight.to(x.dtype), self.back_weight.to(x.dtype))

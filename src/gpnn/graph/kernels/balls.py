@@ -1,4 +1,4 @@
-"""Balls N_r(v) of the vertices of a graph as ascending rows, and what relates the ends of a pair."""
+"""Balls N_r(v) of all vertices of a graph as ascending rows of pairs."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import numpy as np
 
 from ._jit import jit
 from .hops import reach
-from .palette import CROSS, NONE, SELF, WITHIN
+from .lean import lean
 
-__all__ = ["CROSS_EDGES", "EDGES", "PAIRS", "ball_counts", "ball_rows", "start_kind"]
+__all__ = ["CROSS_EDGES", "EDGES", "PAIRS", "ball_counts", "ball_rows"]
 
 CROSS_EDGES, EDGES, PAIRS = 0, 1, 2
 
 
 @jit
 def ball_counts(ptr, indptr, indices, limit, most):  # type: ignore[no-untyped-def]
-    """``(sizes, done)``: |N_limit(v)| of every vertex, given up where a graph's sum passes ``most``.
+    """``(sizes, done)``: the size of N_limit(v) for every vertex v.
 
-    ``done`` vertices were counted; all of them unless it was given up.
+    Given up where the sum over one graph passes ``most``; ``done`` vertices were counted.
     """
     widest = 1
     for g in range(len(ptr) - 1):
@@ -39,28 +39,20 @@ def ball_counts(ptr, indptr, indices, limit, most):  # type: ignore[no-untyped-d
     return sizes, len(sizes)
 
 
-@jit
-def start_kind(hops, first, second):  # type: ignore[no-untyped-def]
-    """Self, within, cross or non-edge, for a pair at that distance with ends in these parts."""
-    if hops == 0:
-        return SELF
-    if hops > 1:
-        return NONE
-    return WITHIN if first == second else CROSS
-
-
-@jit
+@lean
 def ball_rows(  # type: ignore[no-untyped-def]
-    base, indptr, indices, part, which, d, radius, rounds, depth, queue, cursor, graph
+    base, indptr, indices, part, which, d, radius, rounds, depth, queue, cursor, met, graph
 ):
-    """Fill the rows N_radius(v), ascending, of one graph.
+    """Fill the rows N_radius(v), ascending, of one graph; ``cursor`` and ``met`` are scratch.
 
-    ``graph`` is ``(row, near, ball, until, hops, entry, _, _)``. Row v is ``row[v]:row[v+1]``; of the
-    pair (v, u), ``ball`` is u, ``hops`` the distance, ``entry`` the CSR entry or -1, and ``until``
-    the last round in which it is learned. ``near`` counts the pairs of N_d(v) like ``row``. Balls
-    are symmetric, so taking u in order and appending it to the rows of its ball sorts them.
+    ``graph`` is ``(row, near, ball, until, hops, entry, close, mate)``. The pairs (v, u) of v are
+    ``row[v]:row[v+1]``: ``ball`` is u, ``hops`` the distance, ``entry`` the CSR entry or -1,
+    ``until`` the last round in which the pair is learned, 0 if it never is. Those with u ∈ N_d(v)
+    are listed in ``close``, v's at ``near[v]:near[v+1]``, with u itself in ``mate``.
+
+    Balls are symmetric: taking u in order and appending it to the rows of its ball sorts the rows.
     """
-    row, near, ball, until, hops, entry, _, _ = graph
+    row, near, ball, until, hops, entry, close, mate = graph
     n = len(row) - 1
     row[0], near[0] = 0, 0
     for v in range(n):
@@ -70,8 +62,7 @@ def ball_rows(  # type: ignore[no-untyped-def]
         for i in range(found):
             near[v + 1] += depth[queue[i]] <= d
             depth[queue[i]] = -1
-        cursor[v] = row[v]
-    met = np.zeros(n, np.int64)
+        cursor[v], met[v] = row[v], 0
     for u in range(n):
         found = reach(u, base, indptr, indices, radius, depth, queue)
         for i in range(found):
@@ -88,3 +79,8 @@ def ball_rows(  # type: ignore[no-untyped-def]
                     until[e] = rounds
             if which == PAIRS and far > 0:
                 until[e] = rounds + 1 - (far + d - 1) // d
+    k = 0
+    for e in range(row[n]):
+        if hops[e] <= d:
+            close[k], mate[k] = e, ball[e]
+            k += 1

@@ -27,8 +27,8 @@ def peel(ptr, indptr, indices):  # type: ignore[no-untyped-def]
     degree = np.empty(n, np.int32)
     layer = np.empty(n, np.int32)
     widest = 0
-    for v in range(n):
-        degree[v] = indptr[v + 1] - indptr[v]
+    for i in range(n):
+        degree[i] = indptr[i + 1] - indptr[i]
     for g in range(len(ptr) - 1):
         widest = max(widest, ptr[g + 1] - ptr[g])
     alive = np.empty(widest, indices.dtype)

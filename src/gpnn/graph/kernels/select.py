@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from ._jit import jit
+from .lean import lean
 
-__all__ = ["select_classes", "select_pairs", "select_round"]
+__all__ = ["select_classes", "select_pairs", "select_round", "select_rows"]
 
 
 @jit
@@ -35,7 +36,7 @@ def select_classes(graphs, ptr, ids, counts, mark):  # type: ignore[no-untyped-d
     return chosen[:used], weight[:used]
 
 
-@jit
+@lean
 def _local(row, size, used, mark, start_mark):  # type: ignore[no-untyped-def]
     """A row of an α table of ``size`` learned classes, ``used`` of them in the batch."""
     if row < size:
@@ -45,8 +46,10 @@ def _local(row, size, used, mark, start_mark):  # type: ignore[no-untyped-def]
 
 @jit
 def select_round(chosen, weight, size, used, mark, start_mark, table, tuple_mark):  # type: ignore[no-untyped-def]
-    """The table of one round for the ``chosen`` classes; ``size``, ``used`` and ``mark`` are
-    those of the round before."""
+    """The fields of ``SelectedRound`` for the ``chosen`` classes.
+
+    ``size``, ``used`` and ``mark`` are those of the round before.
+    """
     previous, first, second, entry_ptr, entry_tuple, entry_count, part = table
     entries = 0
     for c in chosen:
@@ -79,13 +82,16 @@ def select_round(chosen, weight, size, used, mark, start_mark, table, tuple_mark
             count[k] = entry_count[e]
             tuple_weight[at] += weight[i] * entry_count[e]
             k += 1
-    return before, left[:tuples], right[:tuples], entry_class, place, count, tuple_weight[:tuples], parts  # fmt: skip
+    left, right, tuple_weight = left[:tuples], right[:tuples], tuple_weight[:tuples]
+    return before, left, right, entry_class, place, count, weight, tuple_weight, parts
 
 
 @jit
 def select_pairs(graphs, ptr, pair_ptr, centre, other, rounds):  # type: ignore[no-untyped-def]
-    """``(centre, other, out)``: pairs of some graphs, vertices numbered through the batch, and an
-    empty array [rounds, pairs]."""
+    """``(centre, other, out)``: the pairs of some graphs, vertices numbered through the batch.
+
+    ``out`` is an empty array [rounds, pairs].
+    """
     size = 0
     for g in graphs:
         size += pair_ptr[g + 1] - pair_ptr[g]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._jit import jit
+from .lean import lean
 from .palette import table_size
 
 __all__ = ["enlarge", "find", "new_shelf", "shelf_room", "tally"]
@@ -25,7 +26,7 @@ def new_shelf(width):  # type: ignore[no-untyped-def]
     )
 
 
-@jit
+@lean
 def find(keys, slots, used, low, high, merge):  # type: ignore[no-untyped-def]
     """The row with this key; ``used``, now taken by it, where there is none (or none is sought)."""
     if not merge:
@@ -78,7 +79,7 @@ def shelf_room(shelf, used, extra, merge):  # type: ignore[no-untyped-def]
     return wider, table, rows, longer
 
 
-@jit
+@lean
 def tally(seen, log, sizes, which, since, i):  # type: ignore[no-untyped-def]
     """Count row i in the part of the log, lines (row, count), that begins at ``since``."""
     at = seen[i]

@@ -19,18 +19,25 @@ from ...errors import InputError
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Workload", "molecules", "power_law", "resolve", "rmat", "shuffled"]
+__all__ = ["Workload", "molecules", "power_law", "rmat", "shuffled", "workload"]
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A graph, or many in one batch: ``ptr[g]:ptr[g+1]`` are the vertices of graph g."""
+    """One graph, or many in one batch, as PyG's ``Batch`` holds them.
+
+    Attributes:
+        edge_index: both directions of every edge, global vertex ids; shape [2, 2 · edges], int64.
+        ptr: vertices of graph g are ``ptr[g]:ptr[g+1]``.
+        slices: columns of ``edge_index`` of graph g are ``slices[g]:slices[g+1]``.
+    """
 
     name: str
     edge_index: Tensor
     ptr: Ints
+    slices: Ints
 
     @property
     def num_nodes(self) -> int:
@@ -46,6 +53,17 @@ class Workload:
         return self.edge_index.shape[1] // 2
 
 
+def workload(name: str, edge_index: Ints, ptr: Ints) -> Workload:
+    """A workload from arrays; edges of several graphs must lie one graph after another."""
+    import torch
+
+    if len(ptr) == 2:
+        slices = np.array([0, edge_index.shape[1]])
+    else:
+        slices = np.searchsorted(edge_index[0], ptr)
+    return Workload(name, torch.from_numpy(np.ascontiguousarray(edge_index)), ptr, slices)
+
+
 def power_law(nodes: int, edges: int, exponent: float = 2.5, seed: int = 0) -> tuple[Ints, Ints]:
     r"""A Chung–Lu graph with :math:`P(\deg = d) \sim d^{-\gamma}`.
 
@@ -56,7 +74,6 @@ def power_law(nodes: int, edges: int, exponent: float = 2.5, seed: int = 0) -> t
     """
     power = 1 / (exponent - 1)
     cutoff = nodes**power
-    # ∫ w over the vertices gives w_0 / Σw ≈ (1 − power) i0^(−power) / ((n + i0)^(1 − power) − …).
     first = 1.0
     for _ in range(50):
         mass = ((nodes + first) ** (1 - power) - first ** (1 - power)) / (1 - power)

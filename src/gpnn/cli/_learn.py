@@ -1,0 +1,73 @@
+"""What train, evaluate and predict share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from ._shared import notes, working
+
+if TYPE_CHECKING:
+    from ..learn.samples import Samples
+
+__all__ = [
+    *("Device", "Model", "Smiles", "Strict", "Target", "Threads", "TrainSource"),
+    *("samples_of", "use_threads"),
+]
+
+TrainSource = Annotated[
+    str,
+    typer.Argument(
+        help="A dataset name (MUTAG, ogbg-molhiv, …), a CSV of SMILES with a target column, a TU "
+        "or OGB folder, or a folder of graph files: a subfolder per class, or a labels.csv with "
+        "the columns file and label."
+    ),
+]
+Model = Annotated[Path, typer.Argument(help="The folder that 'gpnn train' wrote.")]
+Target = Annotated[
+    list[str] | None,
+    typer.Option("--target", "-t", help="Column to predict; may be repeated. Found if not given."),
+]
+Smiles = Annotated[
+    str | None, typer.Option("--smiles", help="Column of the SMILES. Found if not given.")
+]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse rows that cannot be read instead of skipping them.")
+]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:1, …")]
+Threads = Annotated[int | None, typer.Option("--threads", help="CPU threads; torch's choice else.")]
+
+
+def use_threads(threads: int | None) -> None:
+    """Let torch use so many CPU threads; bits may depend on their number."""
+    if threads is None:
+        return
+    if threads < 1:
+        raise InputError(f"--threads must be 1 or more; got {threads}.")
+    import torch
+
+    torch.set_num_threads(threads)
+
+
+def samples_of(
+    source: str,
+    target: list[str] | None,
+    smiles: str | None,
+    task: str | None,
+    data: str | None,
+    strict: bool,
+    **options: Any,
+) -> Samples:
+    """The samples of a source, with a word on what had to be normalised."""
+    from ..learn.samples import load_samples
+
+    with working(f"reading {source} …"):
+        samples = load_samples(source, target or None, smiles, task, data, strict, **options)
+    if str(samples.graphs.normalised):
+        notes().print(
+            f"{source}: {samples.graphs.normalised}", markup=False, soft_wrap=True, style="dim"
+        )
+    return samples

@@ -1,0 +1,78 @@
+"""``gpnn evaluate``: how well a model does on a source with labels."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from ._learn import (
+    Device,
+    Model,
+    Smiles,
+    Strict,
+    Target,
+    Threads,
+    TrainSource,
+    samples_of,
+    use_threads,
+)
+from ._shared import Data, Json, emit, notes, show, working
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    model: Model,
+    source: TrainSource,
+    part: Annotated[
+        str,
+        typer.Option(help="all, or train, valid, test: the parts of the data it was trained on."),
+    ] = "all",
+    target: Target = None,
+    smiles: Smiles = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    strict: Strict = False,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Measure a model on graphs with labels."""
+    from ..learn.recipe import pick_device
+    from ..learn.store import load_model
+
+    use_threads(threads)
+    if part not in ("all", "train", "valid", "test"):
+        raise InputError(f"--part cannot be {part!r}. Choose all, train, valid or test.")
+    loaded = load_model(model, pick_device(device))
+    samples = samples_of(source, target, smiles, None, data, strict, like=loaded.encoder)
+    own = loaded.about.get("run", {}).get("data") == samples.digest()
+    if part != "all" and not own:
+        raise InputError(
+            f"{source} is not the data that {model} was trained on, so it has no {part} part. "
+            "Leave out --part."
+        )
+    if part == "all" and own:
+        notes().print(
+            "these are the graphs the model was trained on: --part test leaves those out",
+            markup=False,
+            soft_wrap=True,
+        )
+    rows = None if part == "all" else loaded.about["split"][part]
+    with working(f"predicting {len(samples):,} rows …"):
+        metrics = loaded.evaluate(samples, rows)
+    document: dict[str, Any] = {
+        "model": str(model),
+        "source": source,
+        "part": part,
+        "task": str(samples.task),
+        "rows": len(samples) if rows is None else len(rows),
+        "skipped": len(samples.skipped),
+        "metrics": metrics,
+    }
+    if json:
+        emit(document)
+        return
+    said = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+    show(f"{source}, {document['rows']:,} rows ({part}): {said or 'no metric is defined'}")

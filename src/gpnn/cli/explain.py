@@ -1,0 +1,136 @@
+"""``gpnn explain``: what every part of a graph adds to a prediction."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from ._learn import Device, Model, Smiles, samples_of
+from ._shared import Data, Json, Source, emit, notes, show, working
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..learn.explain import Explanation
+    from ..learn.samples import Samples
+
+__all__ = ["explain", "explanation_table", "summary"]
+
+ELEMENTS = (
+    *("H", "He", "Li", "Be", "B", "C", "N", "O", "F", "Ne", "Na", "Mg", "Al", "Si", "P", "S"),
+    *("Cl", "Ar", "K", "Ca", "Sc", "Ti", "V", "Cr", "Mn", "Fe", "Co", "Ni", "Cu", "Zn", "Ga"),
+    *("Ge", "As", "Se", "Br", "Kr", "Rb", "Sr", "Y", "Zr", "Nb", "Mo", "Tc", "Ru", "Rh", "Pd"),
+    *("Ag", "Cd", "In", "Sn", "Sb", "Te", "I", "Xe"),
+)
+
+
+def explain(
+    model: Model,
+    source: Source,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Picture to write: .png, .svg or .pdf.")
+    ] = Path("explanation.png"),
+    output: Annotated[
+        str | None,
+        typer.Option("--class", "-c", help="Class (or target) to explain; the likeliest if not."),
+    ] = None,
+    graph: Annotated[
+        int | None, typer.Option("--graph", "-g", help="Explain this graph of many (from 0).")
+    ] = None,
+    smiles: Smiles = None,
+    device: Device = "cpu",
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Explain a prediction by the parts of the graph.
+
+    Contribution: the part's exact share in what enters the head. Shapley value: exact, over all
+    sets of parts; the values add up to the logit less that of a graph without parts.
+    """
+    from ..learn.explain import explain as explained
+    from ..learn.recipe import pick_device
+    from ..learn.store import load_model
+    from ..plots.explain import draw_explanation
+    from ..plots.save import check_format, save
+
+    check_format(out)
+    loaded = load_model(model, pick_device(device))
+    samples = samples_of(
+        source, None, smiles, None, data, strict=False, like=loaded.encoder, labelled=False
+    )
+    if graph is None and len(samples.graphs) != 1:
+        raise InputError(
+            f"'{source}' holds {len(samples.graphs):,} graphs, and one is explained. Pick it with "
+            "--graph, or as in MUTAG:5."
+        )
+    number = graph or 0
+    with working("trying all sets of parts …"):
+        found = explained(loaded, samples, number, output)
+    name = source if graph is None else f"{source}, graph {graph}"
+    if json:
+        emit({"model": str(model), "source": name, "out": str(out)} | found.to_dict())
+    else:
+        show(explanation_table(found), summary(found))
+    names = vertex_names(samples, number)
+    what = "class" if loaded.encoder.task.has_classes else "target"
+    title = f"{name}: {what} {found.output}, {_score(found)}"
+    save(draw_explanation(samples.graphs[number], found, title, names), out)
+    notes().print(f"wrote {out}", markup=False)
+
+
+def explanation_table(found: Explanation) -> Table:
+    """One line per part."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table()
+    table.add_column(Text(f"part ({found.scheme})"))
+    for heading in ("vertices", "components", "contribution", "share", "Shapley value"):
+        table.add_column(heading, justify="right")
+    for part in found.parts:
+        table.add_row(
+            Text(part.label),
+            f"{part.vertices:,}",
+            f"{part.components:,}",
+            f"{part.norm:.3f}",
+            f"{part.share:.1%}",
+            f"{part.shapley:+.4f}",
+        )
+    return table
+
+
+def summary(found: Explanation) -> str:
+    """How the values add up."""
+    total = sum(part.shapley for part in found.parts)
+    return (
+        f"{found.kind} of {found.output} {found.full:+.4f} = {found.empty:+.4f} without parts "
+        f"{total:+.4f} of the parts; {_score(found)}"
+    )
+
+
+def _score(found: Explanation) -> str:
+    if found.kind == "value":
+        return f"value {found.score:.5g}"
+    return f"probability {found.score:.4f}"
+
+
+def vertex_names(samples: Samples, graph: int) -> list[str] | None:
+    """What is written on the vertices: elements, or labels as the source has them."""
+    from ..learn.raw import LABELS, MOLECULE
+
+    encoder = samples.encoder
+    if encoder.kind not in (LABELS, MOLECULE) or samples.x is None:
+        return None
+    low, high = samples.graphs.ptr[graph : graph + 2].tolist()
+    seen: dict[int, Any] = dict(enumerate(encoder.columns[0]))
+    values = [seen.get(code) for code in samples.x[low:high, 0].tolist()]
+    return [_name(value, encoder.kind == MOLECULE) for value in values]
+
+
+def _name(value: int | None, element: bool) -> str:
+    if value is None:
+        return "?"
+    return ELEMENTS[value] if element and value < len(ELEMENTS) else str(value)

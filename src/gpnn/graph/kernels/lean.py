@@ -1,0 +1,24 @@
+"""The numba decorator of small kernels that are called millions of times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+__all__ = ["lean"]
+
+
+def lean(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile ``function`` as ``jit`` does, but without reference counts.
+
+    It may read and write the arrays it is given, not create any. Ordinarily every array argument
+    is counted, atomically, when a function is entered and left, unless the compiler can prove that
+    needless; a loop keeps it from that. Where a call does little else this took two thirds of the
+    time.
+    """
+    compiled: Callable[..., Any] = numba.njit(
+        cache=True, nogil=True, error_model="numpy", _nrt=False
+    )(function)
+    return compiled

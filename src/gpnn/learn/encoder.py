@@ -1,0 +1,158 @@
+"""How a model reads its input: kept with it, so that unseen graphs are read in the same way."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..errors import InputError
+from .raw import DEGREE, FEATURES, LABELS, MOLECULE, Raw
+from .tasks import Task, get_task
+
+__all__ = ["Encoder", "UnseenLabels"]
+
+IntArray = NDArray[np.int64]
+
+_SAID = {
+    MOLECULE: "molecules (SMILES or an ogbg-mol* dataset)",
+    LABELS: "graphs with integer vertex labels",
+    DEGREE: "graphs without vertex labels",
+    FEATURES: "graphs with float vertex features",
+}
+
+
+class UnseenLabels(UserWarning):
+    """Labels of vertices or edges that the model was not fitted on."""
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Codes of everything categorical.
+
+    Attributes:
+        kind: what is known of a vertex: ``molecule``, ``labels``, ``degree`` or ``features``.
+        columns: for every categorical column of the vertices the values seen, ascending.
+        edges: the edge labels seen, ascending; empty if edges have none.
+        features: width of float features, or 0.
+        task, class_names, target_names: what is predicted.
+        smiles: the CSV column of the SMILES, if they came from one.
+
+    A value is encoded as its place in the list; an unseen one as the length of the list, for which
+    the network keeps a reserved row.
+    """
+
+    kind: str
+    task: Task
+    columns: tuple[tuple[int, ...], ...] = ()
+    edges: tuple[int, ...] = ()
+    features: int = 0
+    class_names: tuple[str, ...] = ()
+    target_names: tuple[str, ...] = ()
+    smiles: str | None = None
+
+    @classmethod
+    def fit(cls, raw: Raw, task: Task, class_names: tuple[str, ...]) -> Encoder:
+        """The encoder of everything that occurs in ``raw``."""
+        labels = raw.graphs.edge_labels
+        floats = raw.nodes.dtype.kind == "f"
+        return cls(
+            kind=raw.kind,
+            task=task,
+            columns=()
+            if floats
+            else tuple(tuple(np.unique(column).tolist()) for column in raw.nodes.T),
+            edges=() if labels is None else tuple(np.unique(labels).tolist()),
+            features=raw.nodes.shape[1] if floats else 0,
+            class_names=class_names,
+            target_names=tuple(raw.targets),
+            smiles=raw.smiles,
+        )
+
+    @property
+    def codes(self) -> tuple[int, ...]:
+        """Cardinality of every categorical column."""
+        return tuple(len(values) for values in self.columns)
+
+    def check(self, raw: Raw) -> None:
+        """Refuse a source of another kind or width."""
+        width = self.features or len(self.columns)
+        if raw.kind != self.kind:
+            raise InputError(
+                f"The model reads {_SAID[self.kind]}, and the source holds {_SAID[raw.kind]}. "
+                "Give it input of the kind it was trained on."
+            )
+        if raw.nodes.shape[1] != width:
+            raise InputError(
+                f"The model was trained with {width} features per vertex, and the source has "
+                f"{raw.nodes.shape[1]}. Give it the same features."
+            )
+
+    def encode(self, raw: Raw) -> tuple[Tensor, IntArray | None]:
+        """Vertex features and edge labels, with one warning that counts what is unseen."""
+        unseen_edges, edge_codes = 0, None
+        labels = raw.graphs.edge_labels
+        if self.edges:
+            entries = len(raw.graphs.indices)
+            if labels is None:
+                edge_codes = np.full(entries, len(self.edges), np.int64)
+            else:
+                edge_codes = _codes(labels, self.edges)
+            unseen_edges = int((edge_codes == len(self.edges)).sum()) // 2
+        if self.features:
+            x = torch.from_numpy(np.ascontiguousarray(raw.nodes, np.float32))
+            unseen = 0
+        else:
+            table = np.stack(
+                [
+                    _codes(column, seen)
+                    for column, seen in zip(raw.nodes.T, self.columns, strict=True)
+                ],
+                axis=1,
+            )
+            x = torch.from_numpy(table)
+            unseen = int((table == np.array(self.codes)).any(axis=1).sum())
+        if unseen or unseen_edges:
+            warnings.warn(
+                f"{unseen:,} of {len(raw.nodes):,} vertices and {unseen_edges:,} edges carry a "
+                "label not seen when the model was fitted (they go to reserved rows).",
+                UnseenLabels,
+                stacklevel=2,
+            )
+        return x, edge_codes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, ready for JSON."""
+        return asdict(self) | {"task": str(self.task)}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Encoder:
+        try:
+            unknown = set(content) - {field.name for field in fields(cls)}
+            if unknown:
+                raise InputError(f"The encoder holds {', '.join(sorted(unknown))}: upgrade gpnn.")
+            return cls(
+                **{
+                    **content,
+                    "task": get_task(content["task"]),
+                    "columns": tuple(tuple(values) for values in content["columns"]),
+                    **{
+                        key: tuple(content[key]) for key in ("edges", "class_names", "target_names")
+                    },
+                }
+            )
+        except (KeyError, TypeError) as error:
+            raise InputError(f"Not an encoder: {error!r}.") from None
+
+
+def _codes(values: IntArray, seen: tuple[int, ...]) -> IntArray:
+    known = np.array(seen, np.int64)
+    if not len(known):
+        return np.zeros(len(values), np.int64)
+    place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.where(known[place] == values, place, len(known)).astype(np.int64)

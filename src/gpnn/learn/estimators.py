@@ -1,0 +1,258 @@
+"""``GPNNClassifier`` and ``GPNNRegressor``: a GPNN with the manners of scikit-learn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from ..errors import InputError
+from .encoder import Encoder
+from .inputs import read_inputs
+from .raw import Raw
+from .samples import Samples
+from .split import Split, make_split
+from .store import Loaded, save_model
+from .targets import class_names
+from .tasks import Task
+from .train import TrainConfig, fit
+
+__all__ = ["GPNNClassifier", "GPNNEstimator", "GPNNRegressor"]
+
+_MODEL = ("scheme", "interactions", "d", "layers", "hidden", "readout", "gpnn")
+_TRAIN = ("epochs", "patience", "batch_size", "lr", "weight_decay", "device")
+
+
+class GPNNEstimator(BaseEstimator):
+    """What :class:`GPNNClassifier` and :class:`GPNNRegressor` share.
+
+    Graphs are given as a list: see :mod:`gpnn.learn.inputs` for the kinds and for what is read of
+    them. A share ``validation`` of them is set aside in ``fit`` to choose the best epoch.
+
+    Args:
+        scheme, interactions, d, layers, hidden, readout, gpnn: as in
+            :class:`~gpnn.nn.config.GPNNConfig`.
+        base: the base GNN, ``None`` for none; ``"auto"`` is ``gine`` where edges have labels, else
+            ``gin``.
+        dropout: ``"auto"`` is 0.5 for a classifier and 0 for a regressor.
+        epochs, patience, batch_size, lr, weight_decay, device: as in
+            :class:`~gpnn.learn.train.TrainConfig`.
+        validation: share of the graphs that choose the epoch.
+        random_state: of weights, order, dropout and validation part; a number makes ``fit`` give
+            the same bits on a CPU every time.
+
+    Attributes:
+        model_: the fitted :class:`~gpnn.learn.store.Loaded`.
+        history_: one record per epoch; ``best_epoch_``: the one kept, counted from 1.
+    """
+
+    def __init__(
+        self,
+        scheme: str = "core-degree",
+        interactions: str = "edges",
+        d: int = 1,
+        layers: int = 3,
+        hidden: int = 64,
+        base: str | None = "auto",
+        readout: str = "sum",
+        gpnn: bool = True,
+        dropout: float | str = "auto",
+        epochs: int = 100,
+        patience: int = 40,
+        batch_size: int = 32,
+        lr: float = 0.01,
+        weight_decay: float = 0.0,
+        validation: float = 0.1,
+        device: str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.scheme = scheme
+        self.interactions = interactions
+        self.d = d
+        self.layers = layers
+        self.hidden = hidden
+        self.base = base
+        self.readout = readout
+        self.gpnn = gpnn
+        self.dropout = dropout
+        self.epochs = epochs
+        self.patience = patience
+        self.batch_size = batch_size
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.validation = validation
+        self.device = device
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def save(self, folder: str | Path) -> None:
+        """Write the fitted model as ``gpnn train`` does: ``gpnn predict`` and ``explain`` read
+        it, as does :func:`~gpnn.learn.store.load_model`."""
+        check_is_fitted(self, "model_")
+        save_model(folder, self.model_)
+
+    def _fit(self, raw: Raw, encoder: Encoder, y: Tensor) -> None:
+        x, edge_labels = encoder.encode(raw)
+        samples = Samples(raw.graphs, encoder, x, edge_labels, y, raw.ids, raw.rows)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        options = {name: getattr(self, name) for name in _MODEL}
+        options |= {
+            name: getattr(self, name)
+            for name in ("base", "dropout")
+            if getattr(self, name) != "auto"
+        }
+        settings = {name: _plain(getattr(self, name)) for name in _TRAIN}
+        fitted = fit(
+            samples,
+            {name: _plain(value) for name, value in options.items()},
+            TrainConfig(seed=seed, **settings),
+            _validated(samples, self.validation, seed),
+        )
+        self.model_: Loaded = fitted.loaded
+        self.history_ = fitted.history
+        self.best_epoch_ = fitted.best_epoch
+
+    def _scores(self, graphs: Any) -> NDArray[np.float64]:
+        check_is_fitted(self, "model_")
+        raw, encoder = read_inputs(graphs), self.model_.encoder
+        encoder.check(raw)
+        x, edge_labels = encoder.encode(raw)
+        samples = Samples(raw.graphs, encoder, x, edge_labels, None, raw.ids, raw.rows)
+        return self.model_.predict(samples).double().numpy()
+
+
+class GPNNClassifier(ClassifierMixin, GPNNEstimator):
+    """Tells graphs apart. Arguments and attributes: see :class:`GPNNEstimator`, and
+
+    ``classes_``: the classes, ascending, as ``y`` had them.
+
+    >>> from gpnn import GPNNClassifier
+    >>> model = GPNNClassifier(random_state=0).fit(graphs, y)  # doctest: +SKIP
+    >>> model.predict_proba(others)  # doctest: +SKIP
+    """
+
+    def fit(self, X: Any, y: Any) -> GPNNClassifier:
+        """Learn from a list of graphs and one class per graph: texts or numbers."""
+        raw = read_inputs(X)
+        labels = _labels(y, len(raw.graphs))
+        if labels.ndim != 1:
+            raise InputError(f"y must hold one class per graph; got shape {labels.shape}.")
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            only = _plain(self.classes_[0])
+            raise InputError(f"y holds only the class {only!r}. There is nothing to tell apart.")
+        names = tuple(map(str, self.classes_.tolist()))
+        if self.classes_.dtype.kind in "fiu":
+            names = class_names(self.classes_.astype(np.float64))
+        raw = _with_target(raw, "class")
+        encoder = Encoder.fit(raw, Task.CLASSIFICATION, names)
+        self._fit(raw, encoder, torch.from_numpy(codes.astype(np.int64).reshape(-1)))
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities [graphs, classes], in the order of ``classes_``."""
+        return self._scores(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The likeliest class of every graph."""
+        best = self._scores(X).argmax(axis=1)
+        found: NDArray[Any] = self.classes_[best]
+        return found
+
+
+class GPNNRegressor(RegressorMixin, GPNNEstimator):
+    """Predicts a number, or several, for every graph; the mean absolute error is minimised.
+    Arguments and attributes: see :class:`GPNNEstimator`."""
+
+    def fit(self, X: Any, y: Any) -> GPNNRegressor:
+        """Learn from a list of graphs and a number per graph, or an array [graphs, targets]."""
+        raw = read_inputs(X)
+        labels = _labels(y, len(raw.graphs))
+        try:
+            values = labels.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"y must hold numbers: {error}.") from None
+        if values.ndim > 2 or not np.isfinite(values).all():
+            raise InputError(
+                "y holds infinity."
+                if values.ndim <= 2
+                else f"y must have shape [graphs] or [graphs, targets]; got {values.shape}."
+            )
+        self._flat = values.ndim == 1
+        table = values.reshape(len(values), -1)
+        names = (
+            ["target"] if table.shape[1] == 1 else [f"target {k + 1}" for k in range(len(table.T))]
+        )
+        raw = _with_target(raw, *names)
+        encoder = Encoder.fit(raw, Task.REGRESSION, ())
+        self._fit(raw, encoder, torch.from_numpy(table).float())
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The values, [graphs] or [graphs, targets] as ``y`` was."""
+        found = self._scores(X)
+        return found[:, 0] if self._flat else found
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers, as a grid of parameters may hold them, as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _with_target(raw: Raw, *names: str) -> Raw:
+    return replace(raw, targets={name: np.zeros(len(raw.graphs)) for name in names})
+
+
+def _labels(y: Any, count: int) -> NDArray[Any]:
+    if y is None:
+        raise InputError("y is missing: fit needs a label per graph.")
+    labels = np.asarray(y)
+    if labels.ndim == 0 or len(labels) != count:
+        got = "no list" if labels.ndim == 0 else f"{len(labels):,} labels"
+        raise InputError(f"X holds {count:,} graphs and y {got}. Give one label per graph.")
+    gone = [
+        place
+        for place, value in enumerate(labels.reshape(count, -1).tolist())
+        if any(item is None or item != item for item in value)
+    ]
+    if gone:
+        raise InputError(
+            f"y holds NaN or None ({len(gone):,} of {count:,}, the first at {gone[0]}). Leave "
+            "these graphs out."
+        )
+    if labels.dtype.kind == "O" and len({type(item) for item in labels.reshape(-1)}) > 1:
+        labels = labels.astype(str)
+    return labels
+
+
+def _validated(samples: Samples, share: float, seed: int) -> Split:
+    """Training and validation part; no class is in the validation part alone."""
+    count = len(samples)
+    if count < 2:
+        raise InputError("X holds one graph: too few to learn from.")
+    split = make_split(samples, seed, valid=share, test=0.0)
+    assert samples.y is not None
+    if not samples.task.has_classes:
+        return split
+    y = samples.y.numpy()
+    kept = split.valid[np.isin(y[split.valid], y[split.train])]
+    if not len(kept):
+        repeated = np.bincount(y)[y] > 1
+        if not repeated.any():
+            raise InputError(
+                "Every class of y is seen once: no graph is left to validate with. Add examples."
+            )
+        kept = np.flatnonzero(repeated)[-1:]
+    return Split(np.setdiff1d(np.arange(count), kept), kept, split.test, split.how)

@@ -1,0 +1,91 @@
+"""Which samples train, which choose the epoch, and which are kept for the end."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .samples import Samples
+
+__all__ = ["Split", "make_split"]
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Numbers of graphs (or vertices), ascending, in three parts without overlap."""
+
+    train: IntArray
+    valid: IntArray
+    test: IntArray
+    how: str
+
+    def __post_init__(self) -> None:
+        for name in ("train", "valid"):
+            if not len(getattr(self, name)):
+                raise InputError(f"The {name} part of the split is empty. Add samples to it.")
+        joined = np.concatenate([self.train, self.valid, self.test])
+        if len(np.unique(joined)) != len(joined):
+            raise InputError("The parts of the split overlap. Give every sample one part at most.")
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"train": len(self.train), "valid": len(self.valid), "test": len(self.test)}
+
+    def digest(self) -> str:
+        total = hashlib.sha256()
+        for part in (self.train, self.valid, self.test):
+            total.update(part.astype(np.int64).tobytes())
+            total.update(b"|")
+        return total.hexdigest()
+
+
+def make_split(
+    samples: Samples, seed: int = 0, valid: float = 0.1, test: float = 0.1, official: bool = True
+) -> Split:
+    """The official split if there is one, else a random one, with the classes in proportion.
+
+    Every class is shuffled and its members are spread evenly over the unit interval; the samples
+    in order of that number are cut into test, valid and train. Each part then holds every class in
+    proportion to within one, and a class too small for all three stays in train.
+    """
+    if samples.y is None:
+        raise InputError("Samples without labels cannot be split for training.")
+    if official and samples.split is not None:
+        parts = {part: np.sort(ids) for part, ids in samples.split.items()}
+        return Split(parts["train"], parts["valid"], parts["test"], "official")
+    if not 0 < valid < 1 or not 0 <= test < 1 or valid + test >= 1:
+        raise InputError(
+            f"The shares of valid and test must be positive and leave some for train; got {valid} "
+            f"and {test}."
+        )
+    y = samples.y.numpy()
+    if samples.task.has_classes:
+        known, stratum = np.flatnonzero(y >= 0), y
+    else:
+        single = y.shape[1] == 1 and samples.task.higher_is_better
+        known, stratum = np.arange(len(y)), y[:, 0] if single else np.zeros(len(y))
+    count = len(known)
+    tested = max(1, round(test * count)) if test else 0
+    checked = max(1, round(valid * count))
+    if tested + checked >= count:
+        raise InputError(f"{count} labelled samples are too few to split. Three are the least.")
+    order = known[_spread(stratum[known], np.random.default_rng(seed))]
+    cuts = (order[tested + checked :], order[tested : tested + checked], order[:tested])
+    how = "stratified" if len(np.unique(stratum[known])) > 1 else "random"
+    train, checks, tests = (np.sort(part) for part in cuts)
+    return Split(train, checks, tests, how)
+
+
+def _spread(stratum: NDArray[np.generic], rng: np.random.Generator) -> IntArray:
+    """An order of all samples in which every stratum is spread evenly."""
+    place = np.empty(len(stratum))
+    for value in np.unique(stratum):
+        own = np.flatnonzero(stratum == value)
+        place[rng.permutation(own)] = (np.arange(len(own)) + rng.random()) / len(own)
+    return np.argsort(place, kind="stable")

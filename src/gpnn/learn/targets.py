@@ -1,0 +1,159 @@
+"""Labels: from columns of text or numbers to a task and the tensors it trains on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..errors import InputError
+from .tasks import Task
+
+__all__ = ["MISSING", "check_labels", "class_names", "column", "encode", "infer_task", "missing"]
+
+MISSING = frozenset({"", "nan", "na", "n/a", "none", "null", "?"})
+MAX_INTEGER_CLASSES = 20
+Column = NDArray[Any]
+
+
+def column(values: Sequence[str]) -> Column:
+    """Text as numbers (NaN where missing) if all of it is numbers, else as text ("" missing)."""
+    words = ["" if value.strip().lower() in MISSING else value.strip() for value in values]
+    try:
+        numbers = np.array([float(word) if word else np.nan for word in words])
+    except ValueError:
+        return np.array(words, dtype=object)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def missing(values: Column) -> NDArray[np.bool_]:
+    """Which values are not there."""
+    gone: NDArray[np.bool_] = np.isnan(values) if values.dtype.kind == "f" else values == ""
+    return gone
+
+
+def infer_task(columns: Mapping[str, Column]) -> Task:
+    """The task that the columns look like.
+
+    Several columns of 0 and 1 are a multitask, several of other numbers a regression. One column
+    is a classification if it holds text, or whole numbers of which there are few: two, or up to
+    ``MAX_INTEGER_CLASSES`` if every one stands for five rows or more. Else it is a regression.
+    """
+    if len(columns) > 1:
+        if all(_is_binary(values) for values in columns.values()):
+            return Task.MULTITASK
+        text = [name for name, values in columns.items() if values.dtype.kind != "f"]
+        if text:
+            raise InputError(
+                f"Several targets must be numbers, and {text[0]!r} holds text. Name one target."
+            )
+        return Task.REGRESSION
+    values = next(iter(columns.values()))
+    if values.dtype.kind != "f":
+        return Task.CLASSIFICATION
+    known = values[~missing(values)]
+    distinct = len(np.unique(known))
+    few = distinct <= max(2, min(MAX_INTEGER_CLASSES, len(known) // 5))
+    whole = bool((known == np.floor(known)).all())
+    return Task.CLASSIFICATION if whole and few else Task.REGRESSION
+
+
+def class_names(values: Column) -> tuple[str, ...]:
+    """The classes that occur, ascending."""
+    known = values[~missing(values)]
+    if values.dtype.kind == "f":
+        return tuple(_name(value) for value in np.unique(known).tolist())
+    return tuple(sorted(set(known.tolist())))
+
+
+def encode(
+    columns: Mapping[str, Column], task: Task, classes: tuple[str, ...]
+) -> tuple[Tensor, dict[int, str]]:
+    """The labels, and the rows that have none that can be used, with the reason."""
+    if task.has_classes:
+        name, values = next(iter(columns.items()))
+        return _encode_classes(name, values, classes)
+    for name, values in columns.items():
+        if values.dtype.kind != "f":
+            bad = next(value for value in values if not _is_number(value))
+            raise InputError(
+                f"The task {task} needs numbers, and the target {name!r} holds {bad!r}. "
+                "Mend the column or leave the task out."
+            )
+        if task is Task.MULTITASK and not _is_binary(values):
+            raise InputError(
+                f"The task multitask needs 0 and 1, and the target {name!r} holds other numbers."
+            )
+    table = np.stack(list(columns.values()), axis=1)
+    empty = np.isnan(table).all(axis=1)
+    reason = f"no label in {_shown(list(columns))}"
+    bad_rows = dict.fromkeys(np.flatnonzero(empty).tolist(), reason)
+    return torch.from_numpy(table).float(), bad_rows
+
+
+def check_labels(y: Tensor, task: Task, classes: tuple[str, ...], rows: Sequence[str]) -> None:
+    """Refuse labels that nothing can be learned from."""
+    if task.has_classes:
+        counts = Counter(y[y >= 0].tolist())
+        if len(counts) < 2:
+            held = f"only the class {classes[next(iter(counts))]!r}" if counts else "no labels"
+            raise InputError(f"The target holds {held}. There is nothing to tell apart.")
+        once = [index for index, count in sorted(counts.items()) if count == 1]
+        if once and not task.node_level:
+            at = int((y == once[0]).nonzero()[0])
+            where = f" ({rows[at]})" if at < len(rows) else ""
+            raise InputError(
+                f"The class {classes[once[0]]!r} is seen once{where}: a class needs two or more, "
+                "to learn from and to check with. Add examples, merge the class or leave it out."
+            )
+        return
+    for index in range(y.shape[1]):
+        known = y[:, index][~torch.isnan(y[:, index])]
+        if task is Task.REGRESSION and len(known) and bool((known == known[0]).all()):
+            raise InputError(f"All values of target {index} are {known[0]:g}: nothing to learn.")
+    if task is Task.MULTITASK and not bool(((y == 0).any(0) & (y == 1).any(0)).any()):
+        raise InputError("No target holds both 0 and 1. There is nothing to tell apart.")
+
+
+def _encode_classes(
+    name: str, values: Column, classes: tuple[str, ...]
+) -> tuple[Tensor, dict[int, str]]:
+    place = {word: index for index, word in enumerate(classes)}
+    words = [_name(value) for value in values.tolist()]
+    y = np.array([place.get(word, -1) for word in words], np.int64)
+    gone = missing(values)
+    reasons = {
+        row: f"no label in {name!r}" if gone[row] else f"class {words[row]!r} is not of the model"
+        for row in np.flatnonzero(y < 0).tolist()
+    }
+    return torch.from_numpy(y), reasons
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else str(value)
+    return str(value)
+
+
+def _is_binary(values: Column) -> bool:
+    if values.dtype.kind != "f":
+        return False
+    known = values[~missing(values)]
+    return bool(len(known)) and bool(np.isin(known, (0, 1)).all())
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return value == ""
+    return True
+
+
+def _shown(names: list[str]) -> str:
+    return repr(names[0]) if len(names) == 1 else f"any of {len(names)} targets"

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from typer.testing import CliRunner, Result
+
+from gpnn.cli import app
+from gpnn.errors import InputError
+
+pytest.importorskip("rdkit")
+QUICK = ["--epochs", "3", "--hidden", "8", "--layers", "2", "--device", "cpu"]
+ALCOHOLS = ("CO", "CCO", "CCCO", "CC(C)O", "OCC", "CCCCO", "CC(O)C", "OCCC", "CCC(O)C", "OC1CC1")
+ALKANES = ("CC", "CCC", "CCCC", "CC(C)C", "C1CC1", "CCCCC", "C1CCC1", "CC(C)(C)C", "CCCCCC", "C")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def run(*words: str, fails: str | None = None) -> Result:
+    result = CliRunner().invoke(app, list(words))
+    if fails is None:
+        assert result.exit_code == 0, (result.output, result.exception)
+    else:
+        assert isinstance(result.exception, InputError)
+        assert fails in str(result.exception)
+    return result
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "alcohols.csv"
+    lines = [f"{text},{kind}" for pair in zip(ALCOHOLS, ALKANES, strict=True)
+             for text, kind in zip(pair, ("yes", "no"), strict=True)]  # fmt: skip
+    path.write_text("SMILES,alcohol\n" + "\n".join(lines) + "\nnot smiles,yes\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(table: Path) -> Path:
+    folder = table.parent / "model"
+    with pytest.warns(UserWarning, match=r"1 of 21 rows"):
+        run("train", str(table), "--out", str(folder), *QUICK)
+    return folder
+
+
+def test_train_says_what_it_inferred(table: Path, tmp_path: Path) -> None:
+    with pytest.warns(UserWarning):
+        result = run("train", str(table), "--out", str(tmp_path / "m"), *QUICK)
+    for said in (
+        "20 graphs",
+        "task      classification, metric accuracy",
+        "target    alcohol",
+        "classes   no (10), yes (10)",
+        "features  molecule: 9 columns of",
+        "split     16 train, 2 valid, 2 test (stratified)",
+        "parameters)",
+        "epoch 3/3  loss",
+        "ETA",
+    ):
+        assert said in result.stderr, said
+    assert "accuracy: valid" in result.stdout
+    names = {path.name for path in (tmp_path / "m").iterdir()}
+    assert names == {"checkpoint.safetensors", "curves.png", "model.json", "model.safetensors"}
+
+
+def test_train_as_json_and_again(table: Path, tmp_path: Path) -> None:
+    words = ["train", str(table), "--out", str(tmp_path), "--json", *QUICK]
+    with pytest.warns(UserWarning):
+        first = json.loads(run(*words).stdout)
+        result = run(*words)
+    again = json.loads(result.stdout)
+    assert first["resumed"] == 0
+    assert again["resumed"] == 3
+    assert "going on after epoch 3 of the run in" in result.stderr
+    assert again["metrics"] == first["metrics"]
+    assert first["split"] == {"how": "stratified", "train": 16, "valid": 2, "test": 2}
+    assert first["skipped"] == [
+        {"row": 21, "reason": "'not smiles' is not SMILES that RDKit can read"}
+    ]
+    assert len(first["history"]) == 3
+    with pytest.warns(UserWarning):
+        run(*words, "--seed", "1", fails="holds another run (other split; seed: 0 there, 1 here)")
+        fresh = json.loads(run(*words, "--seed", "1", "--fresh").stdout)
+    assert fresh["resumed"] == 0
+    run(*words, "--strict", fails="1 of 21 rows of")
+
+
+def test_evaluate(model: Path, table: Path) -> None:
+    card = json.loads((model / "model.json").read_text())
+    with pytest.warns(UserWarning):
+        result = run("evaluate", str(model), str(table), "--part", "test", "--json")
+        found = json.loads(result.stdout)
+        assert found["metrics"]["accuracy"] == card["about"]["metrics"]["test"]["accuracy"]
+        assert (found["rows"], found["skipped"]) == (2, 1)
+        result = run("evaluate", str(model), str(table))
+    assert "these are the graphs the model was trained on" in result.stderr
+    assert "20 rows (all): accuracy" in result.stdout
+    other = table.parent / "other.csv"
+    other.write_text("SMILES,alcohol\nCCCCCO,yes\nCCCCCCC,no\n")
+    assert "2 rows (all)" in run("evaluate", str(model), str(other)).stdout
+    run("evaluate", str(model), str(other), "--part", "test", fails="is not the data that")
+    run("evaluate", str(model), str(other), "--part", "some", fails="--part cannot be 'some'")
+    other.write_text("SMILES\nCCCCCO\n")
+    run("evaluate", str(model), str(other), fails="has no column 'alcohol' to learn or check")
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_predict_writes_a_line_per_row(model: Path, tmp_path: Path) -> None:
+    source = tmp_path / "new.csv"
+    source.write_text("name,smiles\na,CCO\nb,what\nc,\nd,CCCC\n")
+    out = tmp_path / "found.csv"
+    with pytest.warns(UserWarning, match=r"2 of 4 rows"):
+        result = run("predict", str(model), str(source), "--out", str(out))
+    assert "wrote" in result.stderr
+    assert "4 rows, 2 without" in result.stderr
+    rows = rows_of(out)
+    assert list(rows[0]) == ["row", "id", "prediction", "p(no)", "p(yes)", "reason"]
+    assert [(row["row"], row["id"]) for row in rows] == [
+        ("1", "CCO"), ("2", "what"), ("3", ""), ("4", "CCCC"),
+    ]  # fmt: skip
+    for row in (rows[0], rows[3]):
+        assert row["prediction"] in ("yes", "no")
+        assert float(row["p(no)"]) + float(row["p(yes)"]) == pytest.approx(1, abs=1e-5)
+        assert row["reason"] == ""
+    assert rows[1]["prediction"] == rows[1]["p(no)"] == ""
+    assert rows[1]["reason"] == "'what' is not SMILES that RDKit can read"
+    assert rows[2]["reason"] == "no SMILES"
+    run("predict", str(model), str(source), "--strict", fails="2 of 4 rows of")
+
+
+def test_predict_one_molecule_and_show(model: Path) -> None:
+    found = json.loads(run("predict", str(model), "smiles:CCO", "--json").stdout)
+    assert found["rows"][0]["id"] == "CCO"
+    assert "prediction" in run("predict", str(model), "smiles:CCO").stdout
+    run("predict", str(model), "smiles:CCO", "--out", "x.txt", fails="ends in .csv")
+    run("predict", str(model), "MUTAG", fails="The model reads molecules (SMILES or an ogbg-mol*")
+    run("predict", str(model.parent), "MUTAG", fails="it has no model.json")
+
+
+def test_predict_unseen_labels_are_counted(model: Path, tmp_path: Path) -> None:
+    source = tmp_path / "odd.smi"
+    source.write_text("CC[Si](C)C\n")
+    with pytest.warns(UserWarning, match=r"vertices and .* edges carry a label not seen"):
+        run("predict", str(model), str(source))
+
+
+def test_several_targets(table: Path, tmp_path: Path) -> None:
+    source = tmp_path / "many.csv"
+    lines = [f"{text},{k % 2},{k // 2 % 2}" for k, text in enumerate(ALCOHOLS + ALKANES)]
+    source.write_text("smiles,a,b\n" + "\n".join(lines) + "\n")
+    run("train", str(source), "--out", str(tmp_path / "m"), "--baseline", "--base", "gin", *QUICK)
+    out = tmp_path / "found.csv"
+    with pytest.warns(UserWarning):
+        run("predict", str(tmp_path / "m"), str(table), "--out", str(out))
+    assert list(rows_of(out)[0]) == ["row", "id", "p(a)", "p(b)", "reason"]
+    numbers = tmp_path / "numbers.csv"
+    lines = [f"{text},{len(text) / 3}" for text in ALCOHOLS + ALKANES]
+    numbers.write_text("smiles,size\n" + "\n".join(lines) + "\n")
+    run("train", str(numbers), "--out", str(tmp_path / "n"), "--base", "none", *QUICK)
+    run("predict", str(tmp_path / "n"), str(numbers), "--out", str(out))
+    assert list(rows_of(out)[0]) == ["row", "id", "prediction", "reason"]
+
+
+def test_mistakes(table: Path, tmp_path: Path) -> None:
+    run("train", str(table), "--task", "guess", fails="no task 'guess'")
+    run("train", str(table), "--epochs", "0", fails="epochs must be a whole number from 1")
+    run("train", str(table), "--threads", "0", fails="--threads must be 1 or more")
+    run("train", str(table), "--out", str(table), fails="is a file. Name a folder")
+    run("train", "nowhere.csv", fails="'nowhere.csv' is no file or folder")
+    run("train", str(table), "--scheme", "odd", fails="odd")
+    with pytest.warns(UserWarning):
+        run("train", str(table), "--out", str(tmp_path / "m"), "--base", "gan",
+            fails="Unknown base 'gan'. Choose one of gin, gine, gcn, gat, sage")  # fmt: skip
