@@ -21,6 +21,7 @@ __all__ = [
     "Scheme",
     "Schemes",
     "Source",
+    "command_line",
     "emit",
     "load",
     "notes",
@@ -52,6 +53,20 @@ def notes() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
+
+
+def command_line(*left_out: str) -> str:
+    """The command as it was typed, without options (and their values) that do not matter to the
+    result, for the head of a generated page."""
+    words, skip = [], False
+    for word in sys.argv[1:]:
+        if skip:
+            skip = False
+        elif word in left_out:
+            skip = True
+        elif word != "--json":
+            words.append(word)
+    return " ".join(["gpnn", *words])
 
 
 def emit(document: Any) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import InputError
-from ._shared import Data, Json, Schemes, emit, notes, show
+from ._shared import Data, Json, Schemes, command_line, emit, notes, show
 
 __all__ = ["expressivity"]
 
@@ -37,14 +38,18 @@ def expressivity(
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes for --realised.", min=1)] = 1,
     device: Annotated[str, typer.Option("--device", help="Device for --realised.")] = "cpu",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Also write the table as Markdown.")
+    ] = None,
     data: Data = None,
     json: Json = False,
 ) -> None:
     """Count the pairs a method tells apart, or the classes it sorts graphs into."""
+    from ..files import write_text
     from ..graph.refine import interaction_type
     from ..graph.schemes import get_scheme
     from ..lab.methods import TESTS, suite_methods
-    from ..lab.suites import SUITES, load_suite, run_suite
+    from ..lab.suites import SUITES, load_suite, run_suite, to_markdown
 
     if suite not in SUITES:
         raise InputError(f"There is no suite '{suite}'. Choose one of: {', '.join(SUITES)}.")
@@ -64,6 +69,9 @@ def expressivity(
         result = _realise(loaded, methods, jobs, device)
     else:
         result = _run(loaded, methods, run_suite)
+    if out is not None:
+        write_text(out, to_markdown(result, command_line("--out", "-o", "--data")))
+        notes().print(f"wrote {out}")
     if json:
         emit(result)
     else:
@@ -113,8 +121,7 @@ def _realise(suite: Any, methods: list[Any], jobs: int, device: str) -> dict[str
 def _show(result: dict[str, Any], about: str) -> None:
     from rich.table import Table
 
-    from ..lab.methods import Method
-    from ..lab.suites import QUOTED_BREC
+    from ..lab.suites import QUOTED_BREC, method_of
 
     paired = "pairs" in result
     count = "distinguished" if paired else "classes"
@@ -127,14 +134,11 @@ def _show(result: dict[str, Any], about: str) -> None:
         for category in categories:
             table.add_column(category, justify="right")
     for row in result["results"]:
-        method = Method(
-            row["test"], row["scheme"], row["interactions"], row["d"], row.get("distances", False)
-        )
         unknown = f" (+{row['unknown']} unknown)" if "unknown" in row else ""
         if "exact" in row:
             unknown = f" of {row['exact']} exact, {row['unreliable']} unreliable"
         cells = [str(n) for n in row["by_category"].values()] if len(categories) > 1 else []
-        table.add_row(str(method), f"{row[count]:,}{unknown}", *cells)
+        table.add_row(str(method_of(row)), f"{row[count]:,}{unknown}", *cells)
     if result["suite"] == "brec":
         table.add_section()
         for name, figure in QUOTED_BREC.items():

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ._shared import Data, Json, emit, notes, show
+from ._shared import Data, Json, command_line, emit, notes, show
 
 __all__ = ["verify"]
 
@@ -47,8 +46,7 @@ def verify(
     with console.status("verifying …") as status:
         result = run(domains, claims, data, lambda text: status.update(text))
     if out is not None:
-        arguments = [a for a in sys.argv[1:] if a not in ("--out", "-o", str(out), "--json")]
-        write_text(out, to_markdown(result, " ".join(["gpnn", *arguments])))
+        write_text(out, to_markdown(result, command_line("--out", "-o", "--data")))
         console.print(f"wrote {out}")
     if json:
         emit(result)

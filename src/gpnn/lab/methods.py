@@ -45,10 +45,10 @@ class Method:
     distances: bool = False
 
     def __str__(self) -> str:
-        if self.test != "gpnn":
+        if not self.test.startswith("gpnn"):
             return self.test if self.scheme is None else f"{self.scheme} {self.test}"
         radius = "" if self.d == 1 else f" d={self.d}"
-        return f"{self.scheme} gpnn {self.interactions}{radius}" + " +dist" * self.distances
+        return f"{self.scheme} {self.test} {self.interactions}{radius}" + " +dist" * self.distances
 
     def as_row(self) -> dict[str, Any]:
         """The options as the JSON reports carry them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..learn.datasets import find, load_graphs
 from ..learn.registry import DATASETS
 from .methods import Method
 
-__all__ = ["QUOTED_BREC", "SUITES", "Suite", "load_suite", "run_suite"]
+__all__ = ["QUOTED_BREC", "SUITES", "Suite", "load_suite", "method_of", "run_suite", "to_markdown"]
 
 # Published figures for comparison; quoted, not measured here.
 QUOTED_BREC = {
@@ -108,3 +109,45 @@ def run_suite(
         "pairs" if suite.paired else "graphs": suite.size,
         "results": results,
     }
+
+
+def method_of(row: dict[str, Any]) -> Method:
+    """The method that a row of results belongs to."""
+    return Method(
+        row["test"], row["scheme"], row["interactions"], row["d"], row.get("distances", False)
+    )
+
+
+def to_markdown(result: dict[str, Any], command: str) -> str:
+    """The results of a suite as a page, published figures beside them where there are any."""
+    count = "distinguished" if "pairs" in result else "classes"
+    total = result.get("pairs", result.get("graphs"))
+    rows = result["results"]
+    realised = bool(rows) and "exact" in rows[0]
+    categories = list(rows[0]["by_category"]) if rows else []
+    if len(categories) < 2:
+        categories = []
+    head = [
+        "method",
+        f"{count} of {total:,}",
+        *(["exact", "unreliable"] if realised else []),
+        *categories,
+    ]
+    lines = [
+        f"# {result['suite']}: {SUITES[result['suite']]}",
+        "",
+        f"Made by `{command}` on {date.today().isoformat()}.",
+        "",
+        f"| {' | '.join(head)} |",
+        f"|---{'|---:' * (len(head) - 1)}|",
+    ]
+    for row in rows:
+        cells = [str(method_of(row)), f"**{row[count]:,}**"]
+        cells += [str(row["exact"]), str(row["unreliable"])] if realised else []
+        lines.append(
+            f"| {' | '.join([*cells, *(str(row['by_category'][c]) for c in categories)])} |"
+        )
+    if result["suite"] == "brec":
+        empty = " |" * (len(head) - 2)
+        lines += [f"| {name} (quoted) | {figure} |{empty}" for name, figure in QUOTED_BREC.items()]
+    return "\n".join(lines) + "\n"

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ..errors import InputError
 from .encoder import Encoder
-from .inputs import read_inputs
+from .inputs import read_inputs, read_labels
 from .raw import Raw
 from .samples import Samples
 from .split import Split, make_split
@@ -146,7 +146,7 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
     def fit(self, X: Any, y: Any) -> GPNNClassifier:
         """Learn from a list of graphs and one class per graph: texts or numbers."""
         raw = read_inputs(X)
-        labels = _labels(y, len(raw.graphs))
+        labels = read_labels(y, len(raw.graphs))
         if labels.ndim != 1:
             raise InputError(f"y must hold one class per graph; got shape {labels.shape}.")
         self.classes_, codes = np.unique(labels, return_inverse=True)
@@ -179,7 +179,7 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
     def fit(self, X: Any, y: Any) -> GPNNRegressor:
         """Learn from a list of graphs and a number per graph, or an array [graphs, targets]."""
         raw = read_inputs(X)
-        labels = _labels(y, len(raw.graphs))
+        labels = read_labels(y, len(raw.graphs))
         try:
             values = labels.astype(np.float64)
         except (TypeError, ValueError) as error:
@@ -213,28 +213,6 @@ def _plain(value: Any) -> Any:
 
 def _with_target(raw: Raw, *names: str) -> Raw:
     return replace(raw, targets={name: np.zeros(len(raw.graphs)) for name in names})
-
-
-def _labels(y: Any, count: int) -> NDArray[Any]:
-    if y is None:
-        raise InputError("y is missing: fit needs a label per graph.")
-    labels = np.asarray(y)
-    if labels.ndim == 0 or len(labels) != count:
-        got = "no list" if labels.ndim == 0 else f"{len(labels):,} labels"
-        raise InputError(f"X holds {count:,} graphs and y {got}. Give one label per graph.")
-    gone = [
-        place
-        for place, value in enumerate(labels.reshape(count, -1).tolist())
-        if any(item is None or item != item for item in value)
-    ]
-    if gone:
-        raise InputError(
-            f"y holds NaN or None ({len(gone):,} of {count:,}, the first at {gone[0]}). Leave "
-            "these graphs out."
-        )
-    if labels.dtype.kind == "O" and len({type(item) for item in labels.reshape(-1)}) > 1:
-        labels = labels.astype(str)
-    return labels
 
 
 def _validated(samples: Samples, share: float, seed: int) -> Split:

@@ -20,20 +20,14 @@ is the output (a logit, or the value of a regression) when only the vertices of 
 the readout. The vertices of the others are left out of the sum and their component counts are set
 to zero, so :math:`v(\varnothing)` is the output of the empty readout. The :math:`h_v` themselves
 stay those of the whole graph: they have seen their neighbours in other parts, and how parts
-interact is just what GPNN puts there. With k parts the value of part j is
-
-.. math::
-    \phi_j = \sum_{S \not\ni j} \frac{|S|! \, (k - |S| - 1)!}{k!} \,
-    \big(v(S \cup \{j\}) - v(S)\big), \qquad \sum_j \phi_j = v(\text{all}) - v(\varnothing)
-
-over all :math:`2^k` sets, none sampled.
+interact is just what GPNN puts there. The values are those of :func:`~gpnn.learn.shapley.shapley`
+over all :math:`2^k` sets, none sampled, and add up to :math:`v(\text{all}) - v(\varnothing)`.
 """
 
 from __future__ import annotations
 
 import copy
 from dataclasses import asdict, dataclass, replace
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -47,10 +41,11 @@ from ..nn.config import Level
 from ..nn.model import GPNN
 from ..nn.segments import Segments
 from .samples import Samples
+from .shapley import shapley
 from .store import Loaded
 from .tasks import Task
 
-__all__ = ["MAX_PARTS", "Explanation", "PartShare", "explain", "part_sums", "shapley"]
+__all__ = ["MAX_PARTS", "Explanation", "PartShare", "explain", "part_sums"]
 
 MAX_PARTS = 16
 CHUNK = 4096
@@ -187,20 +182,6 @@ def subset_outputs(model: GPNN, batch: GraphBatch, occurring: Tensor, sums: Tens
         )
         outputs.append(model.head(sums, sets))
     return torch.cat(outputs)
-
-
-def shapley(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shapley values of a game: ``values[b]`` is v of the set of players whose bits are in b."""
-    players = len(values).bit_length() - 1
-    number = np.arange(len(values))
-    size = (number[:, None] >> np.arange(players) & 1).sum(axis=1)
-    weight = np.array([1 / (players * comb(players - 1, s)) for s in range(players)])
-    out = np.empty(players)
-    for player in range(players):
-        without = number[number >> player & 1 == 0]
-        gain = values[without | 1 << player] - values[without]
-        out[player] = weight[size[without]] @ gain
-    return out
 
 
 def _enter(sums: Tensor, components: Tensor, occurring: Tensor, model: GPNN) -> Tensor:

@@ -31,7 +31,7 @@ from ..graph.convert import as_graphs, is_a, to_numpy
 from ..graph.graphs import Graphs
 from .raw import FEATURES, LABELS, Raw, vertex_table
 
-__all__ = ["read_inputs"]
+__all__ = ["read_inputs", "read_labels"]
 
 
 def read_inputs(source: Any) -> Raw:
@@ -63,6 +63,29 @@ def read_inputs(source: Any) -> Raw:
     if kind == FEATURES and not np.isfinite(nodes).all():
         raise InputError("The vertex features x hold NaN or infinity. Mend them first.")
     return replace(raw, kind=kind, nodes=nodes)
+
+
+def read_labels(y: Any, count: int) -> NDArray[Any]:
+    """The labels of so many graphs as an array, none of them missing."""
+    if y is None:
+        raise InputError("y is missing: fit needs a label per graph.")
+    labels = np.asarray(y)
+    if labels.ndim == 0 or len(labels) != count:
+        got = "no list" if labels.ndim == 0 else f"{len(labels):,} labels"
+        raise InputError(f"X holds {count:,} graphs and y {got}. Give one label per graph.")
+    gone = [
+        place
+        for place, value in enumerate(labels.reshape(count, -1).tolist())
+        if any(item is None or item != item for item in value)
+    ]
+    if gone:
+        raise InputError(
+            f"y holds NaN or None ({len(gone):,} of {count:,}, the first at {gone[0]}). Leave "
+            "these graphs out."
+        )
+    if labels.dtype.kind == "O" and len({type(item) for item in labels.reshape(-1)}) > 1:
+        labels = labels.astype(str)
+    return labels
 
 
 def _items(source: Any) -> list[Any]:

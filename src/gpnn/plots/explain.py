@@ -22,6 +22,7 @@ __all__ = ["draw_explanation"]
 MAP = "PuOr_r"  # diverging, and told apart with any colour vision
 EDGE = 1.35  # the ends of the map are too dark to be told apart
 NAMES_LIMIT = 80
+ROOM = 0.6  # around the outermost vertices, in edge lengths
 
 
 def draw_explanation(
@@ -34,7 +35,7 @@ def draw_explanation(
     from matplotlib.figure import Figure
 
     place = layout(graph)
-    spread = np.ptp(place, axis=0) + 2 if len(place) else np.ones(2)
+    spread = np.ptp(place, axis=0) + 2
     width = float(np.clip(1.0 + 0.5 * spread[0], 4.5, 9))
     height = float(np.clip(max(1.4 + 0.5 * spread[1], 1.8 + 0.4 * len(found.parts)), 3.4, 9))
     figure = Figure(figsize=(width + 4.4, height), layout="constrained")
@@ -91,7 +92,8 @@ def _graph(
                 zorder=4,
             )
     axes.set_aspect("equal")
-    axes.margins(0.08)
+    axes.set_xlim(place[:, 0].min() - ROOM, place[:, 0].max() + ROOM)
+    axes.set_ylim(place[:, 1].min() - ROOM, place[:, 1].max() + ROOM)
     axes.axis("off")
 
 
@@ -125,7 +127,7 @@ def _bars(
     axes.set_title(f"Shapley value of every part for the {found.kind} of {found.output}",
                    loc="left", fontsize=9, color=INK)  # fmt: skip
     axes.set_xlabel(
-        f"{found.empty:+.3f} without parts, {found.full:+.3f} with all of them", fontsize=8
+        f"{found.kind} {found.empty:+.3f} without parts, {found.full:+.3f} with all", fontsize=8
     )
     axes.tick_params(axis="x", labelsize=7)
     axes.tick_params(axis="y", length=0)
