@@ -5,10 +5,10 @@ JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help setup demo test lint types bench clean
+.PHONY: help setup demo test lint types bench clean clean-kernels
 
 help:
-	@echo "make demo   set up, then cut the embedded molecules into parts and draw them"
+	@echo "make demo   set up, then train GPNN beside GIN on the embedded molecules, draw, explain"
 	@echo "make test   set up, lint, check types, run the tests"
 	@echo "make setup  build .venv only (TORCH=... picks another torch)"
 	@echo "make bench  the race against other libraries (a few minutes)"
@@ -38,5 +38,9 @@ test: lint types
 bench: setup
 	$(BIN)/gpnn bench partition
 
-clean:
+clean: clean-kernels
 	rm -rf .venv demo
+
+# numba does not notice a change in another module that a kernel calls.
+clean-kernels:
+	find src -name '*.nb[ci]' -delete

@@ -128,7 +128,8 @@ class Graphs:
         dtype = np.int32 if ptr[-1] < 2**31 else np.int64
         indptr, indices = np.empty(ptr[-1] + 1, np.int64), np.empty(len(src), dtype)
         loops = duplicates = 0
-        if not csr.copy_sorted(src, dst, ptr, bounds, owner, indptr, indices):
+        ordered, symmetric = csr.copy_sorted(src, dst, ptr, bounds, owner, indptr, indices)
+        if not ordered:
             degree, loops, bad = csr.scan_edges(src, dst, ptr, bounds, owner)
             if bad >= 0:
                 g = int(np.searchsorted(bounds, bad, side="right") - 1)
@@ -145,8 +146,10 @@ class Graphs:
             if loops or duplicates:
                 indices = indices[: indptr[-1]].copy()
         added = 0
-        starts = indptr[:-1].astype(np.uint32 if len(indices) < 2**32 else np.uint64)
-        if not csr.is_symmetric(indptr, indices, starts):
+        if not ordered or ptr[-1] >= 2**32:
+            starts = indptr[:-1].astype(np.uint32 if len(indices) < 2**32 else np.uint64)
+            symmetric = csr.is_symmetric(indptr, indices, starts)
+        if not symmetric:
             indptr, indices, added = csr.transpose_union(indptr, indices)
         graphs = cls(
             ptr,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -19,12 +20,18 @@ class _GroupedLinear(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Groups) -> Tensor:
-        out = x.new_zeros(*x.shape[:-1], weight.shape[-1])
-        for start, stop, j in groups:
-            torch.matmul(x[..., start:stop, :], weight[..., j, :, :], out=out[..., start:stop, :])
-            if bias is not None:
-                out[..., start:stop, :] += bias[..., j, None, :]
-        return out
+        pieces = []
+        for start, stop, j in _covered(groups, x.shape[-2]):
+            rows = x[..., start:stop, :]
+            if j < 0:
+                pieces.append(rows.new_zeros(*rows.shape[:-1], weight.shape[-1]))
+            elif bias is None:
+                pieces.append(rows @ weight[..., j, :, :])
+            elif x.dim() == 2:
+                pieces.append(torch.addmm(bias[j], rows, weight[j]))
+            else:
+                pieces.append(rows @ weight[..., j, :, :] + bias[..., j, None, :])
+        return _joined(pieces, x, weight.shape[-1])
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG004
@@ -52,15 +59,25 @@ class _Backward(torch.autograd.Function):
     def forward(
         grad: Tensor, x: Tensor, weight: Tensor, groups: Groups
     ) -> tuple[Tensor, Tensor, Tensor]:
-        into_x = torch.zeros_like(x)
-        into_weight = torch.zeros_like(weight)
-        into_bias = weight.new_zeros(*weight.shape[:-2], weight.shape[-1])
-        for start, stop, j in groups:
+        pieces = []
+        into_weight: list[Any] = [None] * weight.shape[-3]
+        into_bias: list[Any] = [None] * weight.shape[-3]
+        for start, stop, j in _covered(groups, x.shape[-2]):
             rows, piece = x[..., start:stop, :], grad[..., start:stop, :]
-            torch.matmul(piece, weight[..., j, :, :].mT, out=into_x[..., start:stop, :])
-            into_weight[..., j, :, :] += rows.mT @ piece
-            into_bias[..., j, :] += piece.sum(-2)
-        return into_x, into_weight, into_bias
+            if j < 0:
+                pieces.append(torch.zeros_like(rows))
+                continue
+            pieces.append(piece @ weight[..., j, :, :].mT)
+            slope, shift = rows.mT @ piece, piece.sum(-2)
+            again = into_weight[j] is not None
+            into_weight[j] = into_weight[j] + slope if again else slope
+            into_bias[j] = into_bias[j] + shift if again else shift
+        empty = torch.zeros_like(weight[..., 0, :, :])
+        return (
+            _joined(pieces, grad, x.shape[-1]),
+            torch.stack([empty if one is None else one for one in into_weight], -3),
+            torch.stack([empty[..., 0, :] if one is None else one for one in into_bias], -2),
+        )
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG004
@@ -90,6 +107,24 @@ class _Backward(torch.autograd.Function):
         return _Backward.apply(grad, x, weight, args[3]), (0, 0, 0)
 
 
+def _covered(groups: Groups, rows: int) -> Iterator[tuple[int, int, int]]:
+    """The groups with the gaps between them, which have map -1."""
+    at = 0
+    for start, stop, j in groups:
+        if start > at:
+            yield at, start, -1
+        yield start, stop, j
+        at = stop
+    if at < rows:
+        yield at, rows, -1
+
+
+def _joined(pieces: list[Tensor], like: Tensor, width: int) -> Tensor:
+    if not pieces:
+        return like.new_zeros(*like.shape[:-1], width)
+    return torch.cat(pieces, -2)
+
+
 def _replicas(count: int, args: tuple[Any, ...], dims: tuple[Any, ...]) -> list[Any]:
     return [
         None if arg is None
@@ -100,7 +135,7 @@ def _replicas(count: int, args: tuple[Any, ...], dims: tuple[Any, ...]) -> list[
 
 
 def grouped_linear(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Groups) -> Tensor:
-    r"""For every group (start, stop, j) of rows,
+    r"""For every group (start, stop, j) of rows, in ascending order,
 
     .. math::
         y_i = x_i W_j + b_j, \qquad start \le i < stop

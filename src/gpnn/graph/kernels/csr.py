@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import jit
+from .hashing import mix
 
 __all__ = [
     "copy_sorted",
@@ -28,10 +29,13 @@ def copy_sorted(src, dst, offset, bounds, owner, indptr, indices):  # type: igno
     """Fill ``indptr`` and ``indices`` in one pass where the edges are sorted by (row, column),
     without loops or copies, as PyG's ``coalesce`` leaves them.
 
-    Arguments as in :func:`scan_edges`. Returns False, with the arrays half filled, at the first
-    edge out of order or out of range.
+    Arguments as in :func:`scan_edges`. Returns ``(sorted, symmetric)``; ``sorted`` is False, with
+    the arrays half filled, at the first edge out of order or out of range. Symmetry is told by
+    the sum of 64-bit hashes of the pairs {u, v} found with u < v, less those found with u > v:
+    zero if both directions are there, and otherwise zero with a chance of 2^-64.
     """
     indptr[:] = 0
+    balance = np.uint64(0)
     row = np.int64(-1)
     last = np.int64(-1)
     for g in range(len(offset) - 1):
@@ -43,16 +47,19 @@ def copy_sorted(src, dst, offset, bounds, owner, indptr, indices):  # type: igno
             v = np.int64(dst[e]) + shift
             outside = (np.uint64(u - low) >= size) | (np.uint64(v - low) >= size)
             if outside | (u == v) | (u < row) | ((u == row) & (v <= last)):
-                return False
+                return False, False
             row = u
             last = v
             indices[e] = v
+            ends = np.uint64(min(u, v)) << np.uint64(32) | np.uint64(max(u, v))
+            sign = np.uint64(0) - np.uint64(u > v)
+            balance += (mix(ends) ^ sign) - sign
             indptr[np.uint64(u + 1)] = e + 1
     end = np.int64(0)
     for v in range(len(indptr)):
         end = max(end, indptr[v])
         indptr[v] = end
-    return True
+    return True, balance == 0
 
 
 @jit
