@@ -143,6 +143,19 @@ def test_edge_labels_must_agree_in_both_directions():
         Graphs.from_edges([0, 1], [1, 0], 2, edge_labels=[1])
 
 
+@given(graph_sets(), st.integers(0, 99))
+def test_a_permutation_keeps_every_vertex_in_its_graph(graphs, seed):
+    order = graphs.permutation(np.random.default_rng(seed))
+    assert sorted(order.tolist()) == list(range(graphs.num_nodes))
+    assert np.array_equal(graphs.graph_of[order], graphs.graph_of)
+
+
+def test_permutations_differ():
+    path = to_graphs(nx.path_graph(20))
+    orders = {tuple(path.permutation(np.random.default_rng(s)).tolist()) for s in range(5)}
+    assert len(orders) == 5
+
+
 def test_a_relabelling_must_keep_graphs_apart():
     graphs = Graphs.from_edges([0, 2], [1, 3], [2, 2], bounds=[0, 1, 2])
     with pytest.raises(InputError, match="permute"):

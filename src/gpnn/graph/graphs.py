@@ -287,6 +287,13 @@ class Graphs:
             vertex_names=None if names is None else [names[v] for v in back.tolist()],
         )
 
+    def permutation(self, rng: np.random.Generator) -> IntArray:
+        """A random order for :meth:`relabelled`: every vertex stays in its graph."""
+        keys = rng.random(self.num_nodes)
+        order = np.empty(self.num_nodes, np.int64)
+        order[np.lexsort((keys, self.graph_of))] = np.arange(self.num_nodes)
+        return order
+
     @staticmethod
     def concatenate(parts: Sequence[Graphs]) -> Graphs:
         """All graphs of several sets in order, with the labels and names that all sets have."""

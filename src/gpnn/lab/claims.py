@@ -82,10 +82,7 @@ def _paper() -> Iterator[Scheme]:
 def _relabelled(domain: Domain) -> Domain:
     """The domain beside a randomly relabelled copy of itself."""
     graphs = domain.graphs
-    rng = np.random.default_rng(0)
-    order = np.concatenate(
-        [a + rng.permutation(b - a) for a, b in zip(graphs.ptr[:-1], graphs.ptr[1:], strict=True)]
-    )
+    order = graphs.permutation(np.random.default_rng(0))
     return Domain(domain.name, Graphs.concatenate([graphs, graphs.relabelled(order)]))
 
 
