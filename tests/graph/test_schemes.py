@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpnn.errors import InputError
-from gpnn.graph import schemes
+from gpnn.graph import registry as registry_module
 from gpnn.graph.graphs import Graphs
 from gpnn.graph.schemes import get_scheme, list_schemes, register_scheme
 from strategies import graph_sets, networkx_graphs, permutation_of, to_graphs
@@ -118,7 +118,7 @@ def test_composition_is_the_common_refinement():
 
 @pytest.fixture
 def registry(monkeypatch):
-    monkeypatch.setattr(schemes, "_registry", dict(schemes._registry))
+    monkeypatch.setattr(registry_module, "_registry", dict(registry_module._registry))
 
 
 @pytest.mark.usefixtures("registry")

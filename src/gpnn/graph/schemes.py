@@ -1,23 +1,21 @@
-"""Partitioning schemes: the rule that gives every vertex the colour of its part.
-
-A scheme maps :class:`~gpnn.graph.graphs.Graphs` to one row of integers per vertex. Two vertices,
-of one graph or of two, lie in the same part exactly if their rows are equal, so a colour means the
-same in every graph. A rule must depend on structure alone: renaming the vertices permutes the rows
-and changes nothing else (:func:`~gpnn.graph.invariance.check_invariance` tests that).
-"""
+"""The built-in schemes. How a scheme works and how to add one: :mod:`gpnn.graph.registry`."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
 from .graphs import Graphs
+from .registry import (
+    Scheme,
+    SchemeFamily,
+    add_scheme,
+    get_scheme,
+    list_schemes,
+    register_scheme,
+)
 
 __all__ = [
     "PAPER_SCHEMES",
@@ -31,138 +29,6 @@ __all__ = [
 IntArray = NDArray[np.int64]
 
 PAPER_SCHEMES = ("trivial", "core", "core-degree", "core-onion", "degree", "triangle")
-
-
-def _plain(row: Sequence[int]) -> str:
-    return ", ".join(str(value) for value in row)
-
-
-@dataclass(frozen=True)
-class Scheme:
-    """A named rule. ``definition``, ``cost`` and ``power`` (where the colouring stands to 1-WL)
-    are sentences for people; a colour is a row of ``width`` integers, and ``describe`` names it in
-    a table or legend."""
-
-    name: str
-    colour: Callable[[Graphs], Any]
-    definition: str
-    cost: str
-    power: str
-    width: int = 1
-    describe: Callable[[Sequence[int]], str] = _plain
-
-    def __call__(self, graphs: Graphs) -> IntArray:
-        """The colour of every vertex: int64 [vertices, width]."""
-        colours = np.asarray(self.colour(graphs))
-        if colours.ndim == 1:
-            colours = colours[:, None]
-        if colours.shape != (graphs.num_nodes, self.width) or colours.dtype.kind not in "iub":
-            raise InputError(
-                f"Scheme '{self.name}' returned an array of dtype {colours.dtype} and shape "
-                f"{colours.shape} for {graphs.num_nodes} vertices. Return {self.width} "
-                "integer(s) per vertex."
-            )
-        return colours.astype(np.int64, copy=False)
-
-
-@dataclass(frozen=True)
-class SchemeFamily:
-    """Schemes that differ in one number, written ``wl-k``, ``ego-r``, ``ego-r-fast``."""
-
-    name: str
-    pattern: str
-    make: Callable[[int], Scheme]
-    definition: str
-    cost: str
-    power: str
-
-
-_registry: dict[str, Scheme | SchemeFamily] = {}
-S = TypeVar("S", Scheme, SchemeFamily)
-
-
-def register_scheme(
-    name: str,
-    colour: Callable[[Graphs], Any],
-    *,
-    definition: str = "user-registered",
-    cost: str = "not stated",
-    power: str = "not stated",
-    width: int = 1,
-) -> Scheme:
-    """Make a function from graphs to vertex colours available by name.
-
-    The function gets a :class:`Graphs` (one or many graphs) and returns ``width`` integers per
-    vertex. Check it with :func:`~gpnn.graph.invariance.check_invariance`.
-    """
-    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
-        raise InputError(
-            f"'{name}' cannot name a scheme: use lower-case letters, digits, '.', '_' and '-' "
-            "('+' joins schemes)."
-        )
-    return _add(Scheme(name, colour, definition, cost, power, width))
-
-
-def _add(scheme: S) -> S:
-    taken = scheme.name in _registry or (isinstance(scheme, Scheme) and _from_family(scheme.name))
-    if taken:
-        raise InputError(f"There is a scheme '{scheme.name}' already. Choose another name.")
-    _registry[scheme.name] = scheme
-    return scheme
-
-
-def list_schemes() -> list[Scheme | SchemeFamily]:
-    """All registered schemes and families, in order of registration."""
-    return list(_registry.values())
-
-
-def get_scheme(name: str | Scheme) -> Scheme:
-    """The scheme of that name; ``a+b`` is the common refinement of ``a`` and ``b``."""
-    if isinstance(name, Scheme):
-        return name
-    if "+" in name:
-        return _refinement([get_scheme(part.strip()) for part in name.split("+")])
-    found = _registry.get(name)
-    if isinstance(found, Scheme):
-        return found
-    made = _from_family(name)
-    if made is not None:
-        return made
-    choices = ", ".join(_registry)
-    raise InputError(
-        f"There is no scheme '{name}'. Choose one of: {choices}; put a number for k or r; join "
-        "several with '+', as in core+triangle."
-    )
-
-
-def _from_family(name: str) -> Scheme | None:
-    for family in _registry.values():
-        if isinstance(family, SchemeFamily):
-            match = re.fullmatch(family.pattern, name)
-            if match:
-                return family.make(int(match.group(1)))
-    return None
-
-
-def _refinement(schemes: Sequence[Scheme]) -> Scheme:
-    """The scheme whose colour is the tuple of all given colours."""
-    ends = np.cumsum([scheme.width for scheme in schemes]).tolist()
-
-    def describe(row: Sequence[int]) -> str:
-        return " · ".join(
-            scheme.describe(row[end - scheme.width : end])
-            for scheme, end in zip(schemes, ends, strict=True)
-        )
-
-    return Scheme(
-        "+".join(scheme.name for scheme in schemes),
-        lambda graphs: np.concatenate([scheme(graphs) for scheme in schemes], axis=1),
-        "the pair of colours: " + "; ".join(scheme.definition for scheme in schemes),
-        "the sum of their costs",
-        "at least as fine as each of them",
-        ends[-1],
-        describe,
-    )
 
 
 def _peel(graphs: Graphs) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -221,8 +87,8 @@ def _orbit(graphs: Graphs) -> IntArray:
     return orbit_colours(graphs)
 
 
-def _texts(family: str) -> tuple[str, str, str]:
-    found = _registry[family]
+def _texts(name: str) -> tuple[str, str, str]:
+    found = next(scheme for scheme in list_schemes() if scheme.name == name)
     return found.definition, found.cost, found.power
 
 
@@ -238,7 +104,7 @@ def _describe_shell(first: int) -> Callable[[Sequence[int]], str]:
     return describe
 
 
-_add(
+add_scheme(
     Scheme(
         "trivial",
         lambda graphs: np.zeros(graphs.num_nodes, np.int64),
@@ -247,7 +113,7 @@ _add(
         "below 1-WL",
     )
 )
-_add(
+add_scheme(
     Scheme(
         "degree",
         lambda graphs: graphs.degree,
@@ -256,7 +122,7 @@ _add(
         "at most 1-WL: its first round",
     )
 )
-_add(
+add_scheme(
     Scheme(
         "core",
         lambda graphs: _peel(graphs)[0],
@@ -265,7 +131,7 @@ _add(
         "at most 1-WL",
     )
 )
-_add(
+add_scheme(
     Scheme(
         "core-degree",
         lambda graphs: _split_shells(graphs, 2),
@@ -276,7 +142,7 @@ _add(
         _describe_shell(2),
     )
 )
-_add(
+add_scheme(
     Scheme(
         "core-degree-literal",
         lambda graphs: _split_shells(graphs, 1),
@@ -288,7 +154,7 @@ _add(
         _describe_shell(1),
     )
 )
-_add(
+add_scheme(
     Scheme(
         "core-onion",
         lambda graphs: np.stack(_peel(graphs), axis=1),
@@ -299,7 +165,7 @@ _add(
         lambda row: f"{row[0]}, layer {row[1]}",
     )
 )
-_add(
+add_scheme(
     Scheme(
         "triangle",
         _triangles,
@@ -308,7 +174,7 @@ _add(
         "incomparable with 1-WL; at most 3-WL",
     )
 )
-_add(
+add_scheme(
     SchemeFamily(
         "wl-k",
         r"wl-([0-9]{1,3})",
@@ -318,7 +184,7 @@ _add(
         "at most 1-WL; equal to it once k reaches the number of vertices",
     )
 )
-_add(
+add_scheme(
     Scheme(
         "orbit",
         _orbit,
@@ -329,7 +195,7 @@ _add(
         lambda row: f"orbit {row[2]} of {_hashed(row)}",
     )
 )
-_add(
+add_scheme(
     SchemeFamily(
         "ego-r",
         r"ego-([1-3])",
@@ -339,7 +205,7 @@ _add(
         "incomparable with 1-WL, partly above 3-WL",
     )
 )
-_add(
+add_scheme(
     SchemeFamily(
         "ego-r-fast",
         r"ego-([1-3])-fast",

@@ -1,0 +1,164 @@
+"""The registry of partitioning schemes: rules that give every vertex the colour of its part.
+
+A scheme maps :class:`~gpnn.graph.graphs.Graphs` to one row of integers per vertex. Two vertices,
+of one graph or of two, lie in the same part exactly if their rows are equal, so a colour means the
+same in every graph. A rule must depend on structure alone: renaming the vertices permutes the rows
+and changes nothing else (:func:`~gpnn.graph.invariance.check_invariance` tests that).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .graphs import Graphs
+
+__all__ = [
+    "Scheme",
+    "SchemeFamily",
+    "add_scheme",
+    "get_scheme",
+    "list_schemes",
+    "register_scheme",
+]
+
+IntArray = NDArray[np.int64]
+
+
+def _plain(row: Sequence[int]) -> str:
+    return ", ".join(str(value) for value in row)
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A named rule. ``definition``, ``cost`` and ``power`` (where the colouring stands to 1-WL)
+    are sentences for people; a colour is a row of ``width`` integers, and ``describe`` names it in
+    a table or legend."""
+
+    name: str
+    colour: Callable[[Graphs], Any]
+    definition: str
+    cost: str
+    power: str
+    width: int = 1
+    describe: Callable[[Sequence[int]], str] = _plain
+
+    def __call__(self, graphs: Graphs) -> IntArray:
+        """The colour of every vertex: int64 [vertices, width]."""
+        colours = np.asarray(self.colour(graphs))
+        if colours.ndim == 1:
+            colours = colours[:, None]
+        if colours.shape != (graphs.num_nodes, self.width) or colours.dtype.kind not in "iub":
+            raise InputError(
+                f"Scheme '{self.name}' returned an array of dtype {colours.dtype} and shape "
+                f"{colours.shape} for {graphs.num_nodes} vertices. Return {self.width} "
+                "integer(s) per vertex."
+            )
+        return colours.astype(np.int64, copy=False)
+
+
+@dataclass(frozen=True)
+class SchemeFamily:
+    """Schemes that differ in one number, written ``wl-k``, ``ego-r``, ``ego-r-fast``."""
+
+    name: str
+    pattern: str
+    make: Callable[[int], Scheme]
+    definition: str
+    cost: str
+    power: str
+
+
+_registry: dict[str, Scheme | SchemeFamily] = {}
+S = TypeVar("S", Scheme, SchemeFamily)
+
+
+def register_scheme(
+    name: str,
+    colour: Callable[[Graphs], Any],
+    *,
+    definition: str = "user-registered",
+    cost: str = "not stated",
+    power: str = "not stated",
+    width: int = 1,
+) -> Scheme:
+    """Make a function from graphs to vertex colours available by name.
+
+    The function gets a :class:`Graphs` (one or many graphs) and returns ``width`` integers per
+    vertex. Check it with :func:`~gpnn.graph.invariance.check_invariance`.
+    """
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
+        raise InputError(
+            f"'{name}' cannot name a scheme: use lower-case letters, digits, '.', '_' and '-' "
+            "('+' joins schemes)."
+        )
+    return add_scheme(Scheme(name, colour, definition, cost, power, width))
+
+
+def add_scheme(scheme: S) -> S:
+    """Put a scheme or family into the registry; a name that is taken is refused."""
+    taken = scheme.name in _registry or (isinstance(scheme, Scheme) and _from_family(scheme.name))
+    if taken:
+        raise InputError(f"There is a scheme '{scheme.name}' already. Choose another name.")
+    _registry[scheme.name] = scheme
+    return scheme
+
+
+def list_schemes() -> list[Scheme | SchemeFamily]:
+    """All registered schemes and families, in order of registration."""
+    return list(_registry.values())
+
+
+def get_scheme(name: str | Scheme) -> Scheme:
+    """The scheme of that name; ``a+b`` is the common refinement of ``a`` and ``b``."""
+    if isinstance(name, Scheme):
+        return name
+    if "+" in name:
+        return _refinement([get_scheme(part.strip()) for part in name.split("+")])
+    found = _registry.get(name)
+    if isinstance(found, Scheme):
+        return found
+    made = _from_family(name)
+    if made is not None:
+        return made
+    choices = ", ".join(_registry)
+    raise InputError(
+        f"There is no scheme '{name}'. Choose one of: {choices}; put a number for k or r; join "
+        "several with '+', as in core+triangle."
+    )
+
+
+def _from_family(name: str) -> Scheme | None:
+    for family in _registry.values():
+        if isinstance(family, SchemeFamily):
+            match = re.fullmatch(family.pattern, name)
+            if match:
+                return family.make(int(match.group(1)))
+    return None
+
+
+def _refinement(schemes: Sequence[Scheme]) -> Scheme:
+    """The scheme whose colour is the tuple of all given colours."""
+    ends = np.cumsum([scheme.width for scheme in schemes]).tolist()
+
+    def describe(row: Sequence[int]) -> str:
+        return " · ".join(
+            scheme.describe(row[end - scheme.width : end])
+            for scheme, end in zip(schemes, ends, strict=True)
+        )
+
+    return Scheme(
+        "+".join(scheme.name for scheme in schemes),
+        lambda graphs: np.concatenate([scheme(graphs) for scheme in schemes], axis=1),
+        "the pair of colours: " + "; ".join(scheme.definition for scheme in schemes),
+        "the sum of their costs",
+        "at least as fine as each of them",
+        ends[-1],
+        describe,
+    )
