@@ -33,6 +33,7 @@ _HOMES = {
     "load_graphs": "learn.datasets",
     "partition": "graph.partition",
     "prepare": "nn.prepare",
+    "prepare_data": "nn.from_data",
     "register_scheme": "graph.schemes",
 }
 
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from .learn.estimators import GPNNRegressor as GPNNRegressor
     from .nn.config import GPNNConfig as GPNNConfig
     from .nn.conv import GPNNConv as GPNNConv
+    from .nn.from_data import prepare_data as prepare_data
     from .nn.model import GPNN as GPNN
     from .nn.prepare import prepare as prepare
     from .nn.transform import AddPartition as AddPartition

@@ -37,6 +37,9 @@ class GPNNConv(nn.Module):
     ``"tuple"`` takes an MLP of the concatenation, faithful to Equation 2. :math:`W_j` is kept as
     three blocks: for β, for α, and for p_j, whose product is a bias of the part.
 
+    Which pairs are learned (E^δ) and how far N_d reaches is settled when graphs are prepared
+    (:func:`~gpnn.nn.prepare.prepare`, ``interactions`` and ``d``); the batch carries it.
+
     Args:
         features: width of α, β and γ.
         parts: number of parts, the reserved one for unseen colours included.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -33,15 +35,27 @@ class GPNN(nn.Module):
     after every layer, which the paper does not mention: its sums over parts grow with degree.
 
     Args:
-        config: the shape of the network.
-        base: a module of your own, ``forward(x, edge_index) -> [n, out_channels]``, for
-            ``config.base == "custom"``.
+        config: the shape of the network; or give its fields by name, as in
+            ``GPNN(base="gin", outputs=2, parts=5, features=7)``.
+        base: the name of a base GNN or a module of your own,
+            ``forward(x, edge_index) -> [n, out_channels]`` (``config.base`` is then "custom").
 
     Shapes: a :class:`~gpnn.nn.batch.GraphBatch` → [graphs, outputs] or [n, outputs].
     """
 
-    def __init__(self, config: GPNNConfig, base: nn.Module | None = None) -> None:
+    def __init__(
+        self,
+        config: GPNNConfig | None = None,
+        base: nn.Module | str | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__()
+        if config is None:
+            named = "custom" if isinstance(base, nn.Module) else base
+            config = GPNNConfig(base=named, **options)
+            base = base if isinstance(base, nn.Module) else None
+        elif options or isinstance(base, str):
+            raise InputError("Give either a config or its fields by name, not both.")
         self.config = config
         width = config.hidden
         self.encoder = FeatureEncoder(width, config.features, config.codes)
@@ -70,7 +84,7 @@ class GPNN(nn.Module):
         self.head_second = nn.Linear(width, config.outputs)
         self.reset_parameters()
 
-    def _make_base(self, base: nn.Module | None) -> nn.Module | None:
+    def _make_base(self, base: Any) -> nn.Module | None:
         config = self.config
         if (base is None) == (config.base == "custom"):
             raise InputError("A base module goes with config.base='custom', and only with it.")

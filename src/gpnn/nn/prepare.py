@@ -58,6 +58,11 @@ class Prepared:
     def __len__(self) -> int:
         return len(self.graphs)
 
+    @property
+    def parts(self) -> int:
+        """Parts of the vocabulary, the reserved one included: what the model asks for."""
+        return self.vocabulary.size + 1
+
     def batches(
         self, graphs: IntArray, size: int, generator: np.random.Generator | None = None
     ) -> Iterator[GraphBatch]:
