@@ -101,7 +101,7 @@ def test_compare_a_named_pair(gpnn, tmp_path):
     assert verdicts["1-wl", None]["tells_apart"] is False
     assert verdicts["gpnn", "pairs"]["tells_apart"] is True
     assert verdicts["gpnn", "pairs"]["rounds"] == 3
-    assert "in round 3: " in verdicts["gpnn", "pairs"]["witness"]
+    assert "in round 3, vertices" in verdicts["gpnn", "pairs"]["witness"]
     assert (tmp_path / "d.png").exists()
     assert "tells apart?" in gpnn("compare", "rings", "-s", "core").out
 
@@ -133,6 +133,10 @@ def test_expressivity(gpnn):
     assert report["graphs"] == 1252
     assert [row["interactions"] for row in report["results"]] == [None, "cross"]
     assert "classes of 1,252" in gpnn("expressivity", "atlas", "-t", "1-wl").out
+
+
+def test_version(gpnn):
+    assert gpnn("--version").out.startswith("gpnn 0.")
 
 
 def test_doctor(gpnn):

@@ -64,7 +64,7 @@ def test_json_adds_up(gpnn: Callable[..., Any], model: Path, tmp_path: Path) -> 
 
 def test_refusals(gpnn: Callable[..., Any], model: Path, tmp_path: Path) -> None:
     for words, said in (
-        ((model, "MUTAG"), "holds 188 graphs, and one is explained. Pick it with --graph"),
+        ((model, "MUTAG"), "holds 188 graphs, and one is explained. Pick it with --row"),
         ((model, "MUTAG", "--graph", "188"), "There is no graph 188: the input holds 0 to 187"),
         ((model, "MUTAG:5", "--class", "2"), "knows no class '2'. Choose one of -1, 1"),
         ((model, "MUTAG:5", "--out", "why.txt"), "ends in .png, .svg, .pdf"),
@@ -92,4 +92,7 @@ def test_molecule_with_elements(gpnn: Callable[..., Any], tmp_path: Path) -> Non
     assert vertex_names(read, 4) == ["O", "C", "C", "C", "C"]
     assert vertex_names(replace(read, encoder=replace(read.encoder, kind="degree")), 4) is None
     result = gpnn("explain", tmp_path / "m", table, "--graph", "2", "--out", out, "--json")
-    assert json.loads(result.out)["source"].endswith("graph 2")
+    assert json.loads(result.out)["source"].endswith("row 3 (CCO)")
+    by_row = gpnn("explain", tmp_path / "m", table, "--row", "3", "--out", out, "--json")
+    assert json.loads(by_row.out) == json.loads(result.out)
+    assert "Row 99 of" in gpnn("explain", tmp_path / "m", table, "--row", "99").err

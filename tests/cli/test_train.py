@@ -129,8 +129,8 @@ def test_predict_writes_a_line_per_row(model: Path, tmp_path: Path) -> None:
     assert "wrote" in result.stderr
     assert "4 rows, 2 without" in result.stderr
     rows = rows_of(out)
-    assert list(rows[0]) == ["row", "id", "prediction", "p(no)", "p(yes)", "reason"]
-    assert [(row["row"], row["id"]) for row in rows] == [
+    assert list(rows[0]) == ["row", "input", "prediction", "p(no)", "p(yes)", "reason"]
+    assert [(row["row"], row["input"]) for row in rows] == [
         ("1", "CCO"), ("2", "what"), ("3", ""), ("4", "CCCC"),
     ]  # fmt: skip
     for row in (rows[0], rows[3]):
@@ -145,7 +145,7 @@ def test_predict_writes_a_line_per_row(model: Path, tmp_path: Path) -> None:
 
 def test_predict_one_molecule_and_show(model: Path) -> None:
     found = json.loads(run("predict", str(model), "smiles:CCO", "--json").stdout)
-    assert found["rows"][0]["id"] == "CCO"
+    assert found["rows"][0]["input"] == "CCO"
     assert "prediction" in run("predict", str(model), "smiles:CCO").stdout
     run("predict", str(model), "smiles:CCO", "--out", "x.txt", fails="ends in .csv")
     run("predict", str(model), "MUTAG", fails="The model reads molecules (SMILES or an ogbg-mol*")
@@ -167,13 +167,13 @@ def test_several_targets(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "found.csv"
     with pytest.warns(UserWarning):
         run("predict", str(tmp_path / "m"), str(table), "--out", str(out))
-    assert list(rows_of(out)[0]) == ["row", "id", "p(a)", "p(b)", "reason"]
+    assert list(rows_of(out)[0]) == ["row", "input", "p(a)", "p(b)", "reason"]
     numbers = tmp_path / "numbers.csv"
     lines = [f"{text},{len(text) / 3}" for text in ALCOHOLS + ALKANES]
     numbers.write_text("smiles,size\n" + "\n".join(lines) + "\n")
     run("train", str(numbers), "--out", str(tmp_path / "n"), "--base", "none", *QUICK)
     run("predict", str(tmp_path / "n"), str(numbers), "--out", str(out))
-    assert list(rows_of(out)[0]) == ["row", "id", "prediction", "reason"]
+    assert list(rows_of(out)[0]) == ["row", "input", "prediction", "reason"]
 
 
 def test_mistakes(table: Path, tmp_path: Path) -> None:

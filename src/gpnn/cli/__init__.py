@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -54,6 +54,23 @@ app.add_typer(bench.app, name="bench")
 
 def _note(message: Warning | str, *_: Any, **__: Any) -> None:
     sys.stderr.write(f"gpnn: {message}\n")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from .. import __version__
+
+        typer.echo(f"gpnn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Cut graphs into permutation-invariant parts and see how the parts interact."""
 
 
 def main() -> None:

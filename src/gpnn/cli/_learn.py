@@ -38,13 +38,13 @@ Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse rows that cannot be read instead of skipping them.")
 ]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:1, …")]
-Threads = Annotated[int | None, typer.Option("--threads", help="CPU threads; torch's choice else.")]
+Threads = Annotated[
+    int, typer.Option("--threads", help="CPU threads; small batches gain nothing from more.")
+]
 
 
-def use_threads(threads: int | None) -> None:
+def use_threads(threads: int) -> None:
     """Let torch use so many CPU threads; bits may depend on their number."""
-    if threads is None:
-        return
     if threads < 1:
         raise InputError(f"--threads must be 1 or more; got {threads}.")
     import torch

@@ -32,13 +32,14 @@ def doctor(data: Data = None, json: Json = False) -> None:
     if json:
         emit(report)
         return
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table("", "", "", show_header=False)
     for section in ("system", "packages", "extras", "data", "cache"):
         for name, row in report[section].items():
             mark = "[green]✓[/green]" if row["ok"] else "[yellow]–[/yellow]"
-            table.add_row(mark, name, row["text"])
+            table.add_row(mark, name, escape(row["text"]))
         table.add_section()
     show(table)
 

@@ -33,7 +33,7 @@ def evaluate(
     target: Target = None,
     smiles: Smiles = None,
     device: Device = "auto",
-    threads: Threads = None,
+    threads: Threads = 1,
     strict: Strict = False,
     data: Data = None,
     json: Json = False,

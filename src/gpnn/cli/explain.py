@@ -40,6 +40,10 @@ def explain(
     graph: Annotated[
         int | None, typer.Option("--graph", "-g", help="Explain this graph of many (from 0).")
     ] = None,
+    row: Annotated[
+        int | None,
+        typer.Option("--row", "-r", help="Explain this row, numbered as 'gpnn predict' does."),
+    ] = None,
     smiles: Smiles = None,
     device: Device = "cpu",
     data: Data = None,
@@ -61,15 +65,13 @@ def explain(
     samples = samples_of(
         source, None, smiles, None, data, strict=False, like=loaded.encoder, labelled=False
     )
-    if graph is None and len(samples.graphs) != 1:
-        raise InputError(
-            f"'{source}' holds {len(samples.graphs):,} graphs, and one is explained. Pick it with "
-            "--graph, or as in MUTAG:5."
-        )
-    number = graph or 0
+    number = _pick(samples, source, graph, row)
     with working("trying all sets of parts …"):
         found = explained(loaded, samples, number, output)
-    name = source if graph is None else f"{source}, graph {graph}"
+    name = source
+    if len(samples.graphs) > 1:
+        name = f"{source}, row {samples.rows[number]} ({samples.ids[number]})"
+        notes().print(f"explaining {name}", markup=False)
     if json:
         emit({"model": str(model), "source": name, "out": str(out)} | found.to_dict())
     else:
@@ -79,6 +81,22 @@ def explain(
     title = f"{name}: {what} {found.output}, {_score(found)}"
     save(draw_explanation(samples.graphs[number], found, title, names), out)
     notes().print(f"wrote {out}", markup=False)
+
+
+def _pick(samples: Samples, source: str, graph: int | None, row: int | None) -> int:
+    """The number of the graph among those that could be read."""
+    count = len(samples.graphs)
+    if row is not None:
+        found = samples.rows.tolist()
+        if row not in found:
+            raise InputError(f"Row {row} of '{source}' is not there or could not be read.")
+        return found.index(row)
+    if graph is None and count != 1:
+        raise InputError(
+            f"'{source}' holds {count:,} graphs, and one is explained. Pick it with --row, "
+            "numbered as 'gpnn predict' does, or with --graph, counted from 0 over readable ones."
+        )
+    return graph or 0
 
 
 def explanation_table(found: Explanation) -> Table:
@@ -106,6 +124,8 @@ def summary(found: Explanation) -> str:
     """How the values add up."""
     total = sum(part.shapley for part in found.parts)
     return (
+        "Contribution: length of what the part adds to the head's input; share: its part of that\n"
+        "input's direction; Shapley value: what it adds to the output, which is what to trust.\n"
         f"{found.kind} of {found.output} {found.full:+.4f} = {found.empty:+.4f} without parts "
         f"{total:+.4f} of the parts; {_score(found)}"
     )

@@ -116,7 +116,8 @@ def _show(report: dict[str, Any]) -> None:
     more = f" The {hidden:,} smallest parts are not shown; --json has all." if hidden else ""
     show(
         table,
-        f"{report['graphs']:,} graphs, {report['vertices']:,} vertices, {report['edges']:,} edges: "
+        f"{report['graphs']:,} graph{'s' * (report['graphs'] != 1)}, "
+        f"{report['vertices']:,} vertices, {report['edges']:,} edges: "
         f"{report['within_edges']:,} within parts, {report['cross_edges']:,} across; "
         f"{report['border_vertices']:,} border vertices.{more}",
     )

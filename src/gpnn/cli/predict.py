@@ -31,7 +31,7 @@ def predict(
     ] = None,
     smiles: Smiles = None,
     device: Device = "auto",
-    threads: Threads = None,
+    threads: Threads = 1,
     strict: Strict = False,
     data: Data = None,
     json: Json = False,
@@ -75,7 +75,7 @@ def _header(loaded: Loaded) -> list[str]:
         named = [f"p({name})" for name in encoder.target_names]
     else:
         named = list(encoder.target_names)
-    return ["row", "id", *named, "reason"]
+    return ["row", "input", *named, "reason"]
 
 
 def _rows(loaded: Loaded, samples: Samples, scores: Tensor) -> Iterator[list[Any]]:

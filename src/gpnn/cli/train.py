@@ -63,7 +63,7 @@ def train(
     seed: Annotated[int, Option(help="Of split, weights, order and dropout.")] = 0,
     device: Device = "auto",
     amp: Annotated[bool, Option("--amp", help="bf16 mixed precision.")] = False,
-    threads: Threads = None,
+    threads: Threads = 1,
     fresh: Annotated[
         bool, Option("--fresh/--resume", help="Start over, or go on with a run in --out.")
     ] = False,

@@ -73,11 +73,13 @@ def _try(method: Method, graphs: Graphs, cut: Partition | None) -> Finding:
         witness = found.witness(0, 1)
         if witness is None:
             return Finding(method, False, None, None)
+        first = found.first_difference(0, 1)
+        early = f"pairs in round {first}, vertices later: " if first != witness.round else ""
         text = (
-            f"colour #{witness.colour[-6:]} in round {witness.round}: "
-            f"{len(witness.left)} vertices against {len(witness.right)}"
+            f"{early}colour #{witness.colour[-6:]} in round {witness.round}, "
+            f"vertices {len(witness.left)} | {len(witness.right)}"
         )
-        return Finding(method, True, found.first_difference(0, 1), text)
+        return Finding(method, True, first, text)
     apart = method.sameness(graphs, cut).told_apart(0, 1)
     reason = _structural_witness(method, cut) if apart and cut is not None else None
     return Finding(method, apart, None, reason)

@@ -69,7 +69,10 @@ def _by_name(source: str, read: Callable[[str], Raw]) -> Raw:
     try:
         entry = get(name if colon else source)
     except InputError as error:
-        raise InputError(f"{source!r} is no file or folder. {error}") from None
+        raise InputError(
+            f"{source!r} is no file or folder. {error} A molecule or graph itself is written "
+            "smiles:CCO or g6:TEXT."
+        ) from None
     raw = read(entry.name)
     if not colon:
         return raw

@@ -176,6 +176,11 @@ def load_model(folder: str | Path, device: torch.device | str = "cpu") -> Loaded
 
 
 def _card(path: Path) -> dict[str, Any]:
+    if (path.parent / "checkpoint.safetensors").is_file() and not path.is_file():
+        raise InputError(
+            f"The training in {path.parent} has not finished. Run the same 'gpnn train' again: it "
+            "goes on where it stopped."
+        )
     if not path.is_file():
         raise InputError(
             f"{path.parent} is not a model: it has no {CARD}. Name the folder that 'gpnn train' "

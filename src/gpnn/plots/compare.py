@@ -39,12 +39,15 @@ def draw_comparison(
     per_graph = np.zeros((2, count), np.int64)
     np.add.at(per_graph, (graphs.graph_of, classes), 1)
     odd = per_graph[0] != per_graph[1]
-    figure = Figure(figsize=(11.5, 5.2), layout="constrained")
+    places = [layout(one) for one in graphs]
+    slopes = [float(np.ptp(p[:, 1]) / max(np.ptp(p[:, 0]), 1)) for p in places if len(p)]
+    height = float(np.clip(1.3 + 4.6 * max(slopes, default=0.5), 2.6, 5.8))
+    figure = Figure(figsize=(11.5, height), layout="constrained")
     figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
     for g, axes in enumerate(figure.subplots(1, 2)):
         one = graphs[g]
         own = classes[graphs.ptr[g] : graphs.ptr[g + 1]]
-        place = layout(one)
+        place = places[g]
         axes.add_collection(
             LineCollection(list(place[one.edges().T]), colors="#8a8a92", linewidths=1.3, zorder=1)
         )
