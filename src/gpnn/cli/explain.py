@@ -70,7 +70,7 @@ def explain(
         found = explained(loaded, samples, number, output)
     name = source
     if len(samples.graphs) > 1:
-        name = f"{source}, row {samples.rows[number]} ({samples.ids[number]})"
+        name = f"{source}, row {samples.rows[number] + 1} ({samples.ids[number]})"
         notes().print(f"explaining {name}", markup=False)
     if json:
         emit({"model": str(model), "source": name, "out": str(out)} | found.to_dict())
@@ -87,7 +87,7 @@ def _pick(samples: Samples, source: str, graph: int | None, row: int | None) -> 
     """The number of the graph among those that could be read."""
     count = len(samples.graphs)
     if row is not None:
-        found = samples.rows.tolist()
+        found = (samples.rows + 1).tolist()
         if row not in found:
             raise InputError(f"Row {row} of '{source}' is not there or could not be read.")
         return found.index(row)
