@@ -2,12 +2,10 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from typer.testing import CliRunner, Result
 
 from gpnn.cli import app
@@ -19,12 +17,7 @@ ALCOHOLS = ("CO", "CCO", "CCCO", "CC(C)O", "OCC", "CCCCO", "CC(O)C", "OCCC", "CC
 ALKANES = ("CC", "CCC", "CCCC", "CC(C)C", "C1CC1", "CCCCC", "C1CCC1", "CC(C)(C)C", "CCCCCC", "C")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def run(*words: str, fails: str | None = None) -> Result:

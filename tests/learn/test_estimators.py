@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import networkx as nx
@@ -22,12 +21,7 @@ from gpnn.learn.store import load_model
 TINY: dict[str, Any] = {"layers": 1, "hidden": 8, "epochs": 6, "device": "cpu", "random_state": 0}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def rings(count: int = 18) -> tuple[list[nx.Graph], list[str]]:
