@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from ..errors import InputError
 from .batch import AlphaRound, GraphBatch
+from .memory import check_tuples
 from .norm import MLP
 from .parts import PartLinear
 
@@ -86,6 +87,7 @@ class GPNNConv(nn.Module):
 
     def interact(self, alpha: Tensor, pairs: AlphaRound) -> Tensor:
         """Equation 2, once per class: the α of the classes of this round."""
+        check_tuples(pairs.tuple_weight.shape[-1], alpha)
         if self.phi is None:
             met = pairs.met.sum(alpha.repeat_interleave(2, dim=0))
         else:
