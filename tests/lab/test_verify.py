@@ -86,6 +86,26 @@ def test_above_3_wl_the_upper_bound_fails(data_dir):
     assert len(set(equivalent(last))) == 2
 
 
+@pytest.mark.data
+def test_above_3_wl_the_variants_differ(data_dir):
+    """``edges`` tells graphs apart that ``cross`` does not, under 3-WL joined with K4 counts."""
+    row = verify(["sr"], select_claims(["variants-coincide-above-3-wl"]), str(data_dir))["rows"][0]
+    example = next(one for one in row["examples"] if one["case"].endswith("edges ⊑ cross"))
+    texts = example["left"], example["right"]
+    graphs = [nx.from_graph6_bytes(text.encode()) for text in texts]
+    plain = [dict.fromkeys(graph, 0) for graph in graphs]
+    pairs = slow_fwl(graphs, plain)[-1]
+    assert len(set(equivalent(pairs))) == 1
+    # 3-WL sees one kind of vertex, so the K4 counts are all that is left of the scheme.
+    assert len({colours[v, v] for colours in pairs for v in range(36)}) == 1
+    cliques = [clique_counts(parse_graph6(text)).tolist() for text in texts]
+    apart = {
+        kind: len(set(equivalent(slow_gpnn(graphs, cliques, kind, 1, False)[-1]))) == 2
+        for kind in ("cross", "edges")
+    }
+    assert apart == {"cross": False, "edges": True}
+
+
 def test_clique_counts_equal_networkx():
     graph = nx.gnp_random_graph(14, 0.6, seed=3)
     expected = [
