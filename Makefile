@@ -19,7 +19,7 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet "$(TORCH)"
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[mol,bench,dev]"
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[mol,bench,dev,e2e]"
 	@touch $(STAMP)
 
 demo: setup

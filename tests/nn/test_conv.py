@@ -61,12 +61,12 @@ def test_layers_equal_the_formula(kind, d, update, direct):
         d,
     )
     batch = ready.batch()
-    order = torch.argsort(batch.order)
+    order = torch.argsort(batch.order.source)
     state, start = gamma[order], pair(batch.start)
     alpha = start
     for layer, conv in enumerate(convs):
         state, alpha = conv(state, alpha, start, batch, layer)
-    assert torch.allclose(state[batch.order], torch.cat(expected), atol=1e-10, rtol=1e-10)
+    assert torch.allclose(state[batch.order.source], torch.cat(expected), atol=1e-10, rtol=1e-10)
 
 
 def molecules():

@@ -127,7 +127,7 @@ def test_node_outputs_come_in_the_order_of_the_input():
         )
     )
     batch = prepared.batch([1, 0])
-    assert batch.x[batch.order].flatten().tolist() == [7, 8, 9, 10, 0, 1, 2, 3, 4, 5, 6]
+    assert batch.x[batch.order.source].flatten().tolist() == [7, 8, 9, 10, 0, 1, 2, 3, 4, 5, 6]
     assert batch.y.tolist() == [7, 8, 9, 10, 0, 1, 2, 3, 4, 5, 6]
     assert net(batch).shape == (11, 1)
 

@@ -12,15 +12,19 @@ from ..errors import InputError
 from . import (
     bench,
     compare,
+    datasets,
     demo,
     doctor,
     draw,
     evaluate,
     explain,
+    explore,
     expressivity,
     partition,
     predict,
+    reproduce,
     schemes,
+    search,
     stats,
     train,
     verify,
@@ -47,7 +51,11 @@ app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
+app.command("explore")(explore.explore)
 app.command("demo")(demo.demo)
+app.command("reproduce")(reproduce.reproduce)
+app.command("search")(search.search)
+app.command("datasets")(datasets.datasets)
 app.command("doctor")(doctor.doctor)
 app.add_typer(bench.app, name="bench")
 

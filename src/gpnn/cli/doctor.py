@@ -18,6 +18,7 @@ REQUIRED = (
 )  # fmt: skip
 OPTIONAL = {
     "rdkit": ("SMILES input", "pip install 'gpnn[mol]'"),
+    "optuna": ("gpnn search", "pip install 'gpnn[search]'"),
     "igraph": ("peer of the bench, optional canonical labelling", "pip install 'gpnn[bench]'"),
     "networkit": ("peer of the bench", "pip install 'gpnn[bench]'"),
     "rustworkx": ("peer of the bench", "pip install 'gpnn[bench]'"),
@@ -114,10 +115,19 @@ def _datasets(data: str | None) -> dict[str, Any]:
 
 def _cache() -> dict[str, Any]:
     from ..graph.readers.archive import cache_root
+    from ..learn.cache import LIMIT, folder, usage
 
     root = cache_root()
+    files, kept = usage()
     size = sum(f.stat().st_size for f in root.rglob("*") if f.is_file()) if root.is_dir() else 0
-    return {"cache": _row(True, f"{_shorten(root)}, {size / 2**20:.1f} MiB")}
+    computed = (
+        f"{_shorten(folder())}, {files:,} files, {kept / 2**20:.1f} MiB of at most "
+        f"{LIMIT / 2**30:.0f} GiB (interactions of large datasets)"
+    )
+    return {
+        "cache": _row(True, f"{_shorten(root)}, {size / 2**20:.1f} MiB"),
+        "computed": _row(True, computed),
+    }
 
 
 def _shorten(path: Path) -> str:

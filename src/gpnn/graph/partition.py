@@ -129,7 +129,7 @@ def partition(source: Any, scheme: str | Scheme = "core-degree") -> Partition:
     Args:
         source: anything :func:`~gpnn.graph.convert.as_graphs` takes: a PyG ``Data``, ``Batch`` or
             in-memory dataset, a networkx graph, a SciPy matrix, an edge array, a path.
-        scheme: a name from :func:`~gpnn.graph.schemes.list_schemes`, or several joined by ``+``.
+        scheme: a name from :func:`~gpnn.graph.registry.list_schemes`, or several joined by ``+``.
     """
     rule = get_scheme(scheme)
     if not isinstance(source, Graphs):

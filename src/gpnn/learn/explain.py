@@ -138,6 +138,7 @@ def explain(
         shapley(found).tolist(),
         strict=True,
     )
+    assert batch.order is not None
     return Explanation(
         scheme=loaded.config.scheme,
         output=name,
@@ -146,7 +147,7 @@ def explain(
         empty=float(found[0]),
         score=float(loaded.scores(outputs[-1:].float())[0, column]),
         parts=tuple(PartShare(labels[part], *numbers) for part, *numbers in rows),
-        part=torch.searchsorted(occurring, batch.part[batch.order]).numpy(),
+        part=torch.searchsorted(occurring, batch.part[batch.order.source]).numpy(),
     )
 
 

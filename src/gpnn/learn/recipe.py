@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..errors import InputError
@@ -22,7 +23,16 @@ from .split import Split
 from .store import prepare_samples
 from .tasks import Task
 
-__all__ = ["deterministic", "model_config", "pick_device", "prepare_training", "zero_unseen"]
+__all__ = [
+    "base_alone",
+    "deterministic",
+    "model_config",
+    "pick_device",
+    "prepare_training",
+    "zero_unseen",
+]
+
+IntArray = NDArray[np.int64]
 
 
 def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GPNNConfig:
@@ -53,19 +63,25 @@ def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GP
         raise InputError(f"Unknown option of the model: {error}.") from None
 
 
+def base_alone(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a model; those of a base alone cut into one part, which costs nothing."""
+    if options.get("gpnn", True):
+        return dict(options)
+    trivial = {"scheme": "trivial", "interactions": "cross", "d": 1}
+    return {"component_feature": False, **options, **trivial}
+
+
 def prepare_training(
     samples: Samples, options: Mapping[str, Any], split: Split
 ) -> tuple[GPNNConfig, Prepared, tuple[float, ...], tuple[float, ...]]:
     """Configuration and prepared graphs, and shift and scale of a regression's targets.
 
     The vocabulary holds the colours of the training graphs: what only the others have is unseen,
-    as it would be in a new graph. A base alone is cut into one part, which costs nothing.
+    as it would be in a new graph.
     """
     if samples.y is None:
         raise InputError("Training needs labels.")
-    if not options.get("gpnn", True):
-        options = {"component_feature": False, **options}
-        options |= {"scheme": "trivial", "interactions": "cross", "d": 1}
+    options = base_alone(options)
     draft = model_config(samples, 1, options)
     graphs = samples.graphs
     if not samples.task.node_level:
@@ -96,12 +112,12 @@ def _scaled(samples: Samples, split: Split) -> tuple[Tensor, tuple[float, ...], 
     return scaled.float(), tuple(shift.tolist()), tuple(scale.tolist())
 
 
-def zero_unseen(net: GPNN, samples: Samples, split: Split) -> None:
+def zero_unseen(net: GPNN, samples: Samples, train_ids: IntArray) -> None:
     """Labels that no training graph has start (and so stay) at zero, like the reserved ones."""
     if samples.task.node_level or samples.x is None:
         return
     train = torch.zeros(len(samples.graphs), dtype=torch.bool)
-    train[torch.from_numpy(split.train)] = True
+    train[torch.from_numpy(train_ids)] = True
     vertices = train[torch.from_numpy(samples.graphs.graph_of)]
     with torch.no_grad():
         for column, table in enumerate(net.encoder.tables):

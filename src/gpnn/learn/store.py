@@ -27,6 +27,7 @@ from ..graph.vocabulary import Vocabulary
 from ..nn.config import GPNNConfig
 from ..nn.model import GPNN
 from ..nn.prepare import Prepared, prepare
+from .computed import cached_classes, cached_partition
 from .encoder import Encoder
 from .samples import Samples
 
@@ -98,18 +99,23 @@ def prepare_samples(
     samples: Samples, config: GPNNConfig, vocabulary: Vocabulary | None, y: Tensor | None = None
 ) -> Prepared:
     """Samples as the network of a configuration reads them."""
+    graphs, labels = samples.graphs, samples.edge_labels if config.edge_labels else None
+    kind, d, layers, distances = config.interactions, config.d, config.layers, config.distances
+    cut = cached_partition(graphs, config.scheme)
     return prepare(
-        samples.graphs,
+        graphs,
         scheme=config.scheme,
-        interactions=config.interactions,
-        d=config.d,
-        layers=config.layers,
-        distances=config.distances,
+        interactions=kind,
+        d=d,
+        layers=layers,
+        distances=distances,
         vocabulary=vocabulary,
         x=samples.x,
-        edge_labels=samples.edge_labels if config.edge_labels else None,
+        edge_labels=labels,
         y=y,
         node_level=samples.task.node_level,
+        cut=cut,
+        classes=cached_classes(graphs, cut.part, kind, d, layers, labels, distances),
     )
 
 

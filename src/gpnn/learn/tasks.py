@@ -62,22 +62,30 @@ class Task(StrEnum):
         return classes if self.has_classes else targets
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """The mean loss over the labels that are there; zero where there are none."""
+        """The mean loss over the labels that are there; zero where there are none.
+
+        Shapes: outputs [..., rows, outputs], labels [..., rows(, targets)] → [...].
+        """
+        over: tuple[int, ...] = (-2, -1)
         if self.has_classes:
-            total = functional.cross_entropy(outputs, y, ignore_index=-1, reduction="sum")
-            return total / (y >= 0).sum().clamp(min=1)
-        known = ~torch.isnan(y)
-        target = torch.where(known, y, 0).to(outputs.dtype)
-        if self is Task.MULTITASK:
-            each = functional.binary_cross_entropy_with_logits(outputs, target, reduction="none")
+            known, over = y >= 0, (-1,)
+            chosen = y.clamp(min=0).unsqueeze(-1)
+            each = -torch.log_softmax(outputs, -1).gather(-1, chosen).squeeze(-1)
         else:
-            each = (outputs - target).abs()
-        return (each * known).sum() / known.sum().clamp(min=1)
+            known = ~torch.isnan(y)
+            target = torch.where(known, y, 0).to(outputs.dtype)
+            if self is Task.MULTITASK:
+                each = functional.binary_cross_entropy_with_logits(
+                    outputs, target, reduction="none"
+                )
+            else:
+                each = (outputs - target).abs()
+        return (each * known).sum(over) / known.sum(over).clamp(min=1)
 
     def scores(self, outputs: Tensor) -> Tensor:
         """Probabilities, or the values themselves for a regression."""
         if self.has_classes:
-            return outputs.softmax(dim=1)
+            return outputs.softmax(dim=-1)
         return outputs.sigmoid() if self is Task.MULTITASK else outputs
 
     def measure(self, scores: Tensor, y: Tensor) -> dict[str, float]:

@@ -144,7 +144,7 @@ def fit(
     with deterministic(device):
         torch.manual_seed(train.seed)
         net = GPNN(config)
-        zero_unseen(net, samples, split)
+        zero_unseen(net, samples, split.train)
         net.to(device)
         optimiser = torch.optim.Adam(
             net.parameters(), train.lr, weight_decay=train.weight_decay, fused=True

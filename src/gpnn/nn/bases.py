@@ -1,52 +1,147 @@
-"""Base GNNs by name: stacks of PyG convolutions that GPNN is plugged into."""
+"""Base GNNs by name: stacks of well-known convolutions that GPNN is plugged into.
+
+They compute what PyG's layers of the same name compute, on the segments of a batch, so that they
+can be stacked and take padding; the tests hold them against PyG.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import GATConv, GCNConv, GINConv, GINEConv, SAGEConv
+from torch.nn import functional
 
 from ..errors import InputError
+from .batch import GraphBatch
+from .dropout import Dropout
+from .linear import Linear
 from .norm import MLP, WeightedBatchNorm
+from .segments import Segments
 
-__all__ = ["BASES", "BaseGNN", "StackedGNN"]
-
-
-def _gin(width: int) -> nn.Module:
-    return GINConv(MLP(width, width, width), train_eps=True)
+__all__ = ["BASES", "GAT", "GCN", "GIN", "GINE", "SAGE", "StackedGNN"]
 
 
-def _gine(width: int) -> nn.Module:
-    return GINEConv(MLP(width, width, width), train_eps=True)
+class GIN(nn.Module):
+    r""":math:`h_v = \mathrm{MLP}\big((1 + \epsilon)\, x_v + \sum_{u \in N(v)} x_u\big)`
+
+    Shapes: x [..., n, width] → the same, as in all convolutions here.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.mlp = MLP(width, width, width)
+        self.epsilon = nn.Parameter(torch.zeros(()))
+
+    def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:
+        own = (1 + self.epsilon[..., None, None]) * x
+        out: Tensor = self.mlp(own + self.messages(x, batch, edges), batch.vertex_weight)
+        return out
+
+    def messages(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:  # noqa: ARG002
+        return batch.neighbours.sum(x)
 
 
-# Self-loops come with the edges (see StackedGNN): adding them inside looks at the data.
-BASES: dict[str, Callable[[int], nn.Module]] = {
-    "gin": _gin,
-    "gine": _gine,
-    "gcn": lambda width: GCNConv(width, width, add_self_loops=False),
-    "gat": lambda width: GATConv(width, width, add_self_loops=False),
-    "sage": lambda width: SAGEConv(width, width),
+class GINE(GIN):
+    r"""GIN with edge features :math:`e_{uv}`: messages are :math:`\mathrm{ReLU}(x_u + e_{uv})`."""
+
+    def messages(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:
+        assert batch.edges is not None and edges is not None
+        return batch.edges.collect.sum(torch.relu(batch.edges.gather.sum(x) + edges))
+
+
+class GCN(nn.Module):
+    r""":math:`h_v = b + \sum_{u \in N(v) \cup v} x_u W / \sqrt{(1 + deg_u)(1 + deg_v)}`"""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = Linear(width, width, bias=False)
+        self.bias = nn.Parameter(torch.zeros(width))
+        nn.init.xavier_uniform_(self.linear.weight)
+
+    def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:  # noqa: ARG002
+        scale = (1 + _degrees(x, batch)).rsqrt()
+        own = scale * self.linear(x)
+        return scale * (own + batch.neighbours.sum(own)) + self.bias.unsqueeze(-2)
+
+
+class SAGE(nn.Module):
+    r""":math:`h_v = x_v W_1 + \mathrm{mean}_{u \in N(v)}\, x_u W_2 + b`"""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.own = Linear(width, width, bias=False)
+        self.others = Linear(width, width)
+
+    def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:  # noqa: ARG002
+        mean = batch.neighbours.sum(x) / _degrees(x, batch).clamp(min=1)
+        out: Tensor = self.own(x) + self.others(mean)
+        return out
+
+
+class GAT(nn.Module):
+    r"""Attention over neighbours and the vertex itself, one head:
+
+    .. math::
+        h_v = b + \sum_{u \in N(v) \cup v} \frac{e^{l_{uv}}}{\sum_w e^{l_{wv}}}\, x_u W, \qquad
+        l_{uv} = \mathrm{LeakyReLU}_{0.2}\big(a^T x_u W + c^T x_v W\big)
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = Linear(width, width, bias=False)
+        self.source = nn.Parameter(torch.empty(1, width))
+        self.target = nn.Parameter(torch.empty(1, width))
+        self.bias = nn.Parameter(torch.zeros(width))
+        for weight in (self.linear.weight, self.source, self.target):
+            nn.init.xavier_uniform_(weight)
+
+    def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:  # noqa: ARG002
+        assert batch.edges is not None
+        gather, collect = batch.edges.gather, batch.edges.collect
+        h = self.linear(x)
+        sent, received = h @ self.source.mT, h @ self.target.mT
+        own = functional.leaky_relu(sent + received, 0.2)
+        along = functional.leaky_relu(gather.sum(sent) + collect.transposed.sum(received), 0.2)
+        top = _largest(own, along, collect)  # a shift of all l that meet in v changes nothing
+        own = (own - top).exp()
+        along = (along - collect.transposed.sum(top)).exp()
+        total = own + collect.sum(along)
+        mixed = own * h + collect.sum(along * gather.sum(h))
+        return mixed / total + self.bias.unsqueeze(-2)
+
+
+@torch.no_grad()
+def _largest(own: Tensor, along: Tensor, collect: Segments) -> Tensor:
+    """The largest of a vertex's own number and those along the edges that end in it."""
+    first, last = collect.back_ptr[:-1], collect.back_ptr[1:]
+    if not len(collect.back_source):
+        return own.clone()
+    target = collect.back_source[first.clamp(max=len(collect.back_source) - 1)]
+    known = torch.where(last > first, along.flatten(), -torch.inf)  # padding ends in no vertex
+    return own.flatten().scatter_reduce(0, target.long(), known, "amax").view_as(own)
+
+
+def _degrees(x: Tensor, batch: GraphBatch) -> Tensor:
+    ptr = batch.neighbours.ptr
+    return (ptr[1:] - ptr[:-1]).to(x.dtype).view(*x.shape[:-1], 1)
+
+
+BASES: dict[str, type[nn.Module]] = {
+    "gin": GIN,
+    "gine": GINE,
+    "gcn": GCN,
+    "gat": GAT,
+    "sage": SAGE,
 }
-LOOPED = ("gcn", "gat")
 
 
-class BaseGNN(nn.Module):
-    """What a base has to offer: ``forward(x, edge_index, edge_features)`` and ``out_channels``."""
-
-    out_channels: int
-
-
-class StackedGNN(BaseGNN):
+class StackedGNN(nn.Module):
     """Layers of one kind of convolution, each followed by normalisation, ReLU and dropout.
 
     Args:
         name: ``gin``, ``gine`` (GIN with edge features), ``gcn``, ``gat`` or ``sage``.
         width: features of input, hidden layers and output.
 
-    Shapes: x [n, width], edge_index [2, m], edge features [m, width] or ``None`` → [n, width].
+    Shapes: x [..., n, width], edge features [..., m, width] or ``None`` → [..., n, width].
     """
 
     def __init__(self, name: str, width: int, layers: int, dropout: float = 0.0) -> None:
@@ -56,16 +151,12 @@ class StackedGNN(BaseGNN):
         self.name, self.out_channels = name, width
         self.convs = nn.ModuleList(BASES[name](width) for _ in range(layers))
         self.norms = nn.ModuleList(WeightedBatchNorm(width) for _ in range(layers))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_features: Tensor | None = None) -> Tensor:
-        if self.name in LOOPED:
-            loops = torch.arange(x.shape[0], device=x.device)
-            edge_index = torch.cat([edge_index, torch.stack([loops, loops])], dim=1)
-        for conv, norm in zip(self.convs, self.norms, strict=True):
-            extra = (edge_features,) if self.name == "gine" else ()
-            x = conv(x, edge_index, *extra)
-            x = self.dropout(torch.relu(norm(x)))
+    def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None = None) -> Tensor:
+        for layer, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
+            x = norm(conv(x, batch, edges), batch.vertex_weight, relu=True)
+            x = self.dropout(x, batch.vertex_id, layer)
         return x
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from torch.utils import _pytree
 from .grouped import Groups
 from .segments import Segments
 
-__all__ = ["AlphaRound", "GraphBatch"]
+__all__ = ["AlphaRound", "Edges", "GraphBatch"]
 
 
 def _tree(cls: Any) -> Any:
@@ -63,6 +63,28 @@ class AlphaRound:
 
 @_tree
 @dataclass(frozen=True)
+class Edges:
+    """The directed edges u → v, sorted by v.
+
+    Attributes:
+        gather: the vertex u of every edge, as sums of one row each; ``collect``: Σ over the edges
+            that end in v.
+        label: 0 for none, [m]; ``features``: [m, e] or ``None``.
+    """
+
+    gather: Segments
+    collect: Segments
+    label: Tensor
+    features: Tensor | None
+
+    @property
+    def index(self) -> Tensor:
+        """PyG's ``edge_index``, [2, m]."""
+        return torch.stack([self.gather.source, self.collect.back_source])
+
+
+@_tree
+@dataclass(frozen=True)
 class GraphBatch:
     """Graphs side by side, vertices sorted by part.
 
@@ -70,39 +92,46 @@ class GraphBatch:
         x: node features, float [n, features], or codes, int [n, columns].
         part: part of every vertex, ascending, [n]; ``groups``: the same as (start, stop, part).
         neighbours: Σ over N(v); ``near``: Σ over N_d(v), v included.
-        edge_index: [2, m] for a base GNN, with ``edge_label`` [m] (0: none) and ``edge_features``
-            [m, e] beside it.
+        edges: what a base GNN reads of edges, or ``None``.
         start: the start classes (part of v, kind, part of u, label, hops), [C₀, 5], sorted by the
             part of u.
         start_features: continuous edge features of the start rows, [C₀, e], in the direct path.
         rounds: one entry per layer.
         readout: Σ over the vertices of every graph.
         components: connected components of every part, [graphs, parts].
-        order: the place of every vertex of the input, in input order, [n].
+        order: the vertices of the input, in input order, as sums of one row each; node tasks need
+            it.
         vertices: vertices of every graph as a float, [graphs, 1].
         y: labels, if any.
+        vertex_weight, graph_weight: 1, or 0 for padding, [n] and [graphs]; ``None``: no padding.
+        vertex_id, graph_id: numbers in the whole set, which key the dropout of stacked replicas.
+
+    Stacked for R replicas, every tensor but ``part`` (which all replicas share) has a leading
+    dimension R, and segments are those of all replicas (see :class:`~gpnn.nn.segments.Segments`).
     """
 
     x: Tensor
     part: Tensor
     neighbours: Segments
     near: Segments
-    edge_index: Tensor
-    edge_label: Tensor
-    edge_features: Tensor | None
+    edges: Edges | None
     start: Tensor
     start_features: Tensor | None
     rounds: tuple[AlphaRound, ...]
     readout: Segments
     components: Tensor
-    order: Tensor
+    order: Segments | None
     vertices: Tensor
     y: Tensor | None
+    vertex_weight: Tensor | None
+    graph_weight: Tensor | None
+    vertex_id: Tensor | None
+    graph_id: Tensor | None
     groups: Groups
 
     @property
     def num_graphs(self) -> int:
-        return self.components.shape[0]
+        return self.components.shape[-2]
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> GraphBatch:
         """The batch on another device, floating point tensors in another precision."""

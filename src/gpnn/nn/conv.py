@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from ..errors import InputError
 from .batch import AlphaRound, GraphBatch
+from .linear import linear
 from .memory import check_tuples
 from .norm import MLP
 from .parts import PartLinear
@@ -79,23 +80,25 @@ class GPNNConv(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """``alpha`` is the α table of the round before, ``start`` its start rows."""
         pairs = batch.rounds[layer]
-        beta = self.beta((1 + self.epsilon) * gamma + batch.neighbours.sum(gamma))
-        table = torch.cat([self.interact(alpha, pairs), start])
+        own = (1 + self.epsilon[..., None, None]) * gamma
+        beta = self.beta(own + batch.neighbours.sum(gamma), batch.vertex_weight)
+        table = torch.cat([self.interact(alpha, pairs), start], dim=-2)
         by_vertex = self.beta_map(beta, batch.part, batch.groups, self.omega)
         by_class = self.alpha_map(table, pairs.part, pairs.groups, self.omega)
         return batch.near.sum(by_vertex) + pairs.pairs.sum(by_class), table
 
     def interact(self, alpha: Tensor, pairs: AlphaRound) -> Tensor:
         """Equation 2, once per class: the α of the classes of this round."""
-        check_tuples(pairs.tuple_weight.shape[-1], alpha)
+        check_tuples(pairs.tuple_weight.numel(), alpha)
         if self.phi is None:
-            met = pairs.met.sum(alpha.repeat_interleave(2, dim=0))
+            met = pairs.met.sum(alpha.repeat_interleave(2, dim=-2))
         else:
             # φ's first map on both members of a tuple at once: row 2r for α_vw, 2r + 1 for α_uw.
-            maps = self.phi.first.weight.view(-1, 2, self.features).transpose(0, 1).flatten(0, 1)
-            met = pairs.met.sum((alpha @ maps.t()).view(-1, self.features))
+            maps = self.phi.first.weight.unflatten(-1, (2, self.features)).transpose(-3, -2)
+            both = linear(alpha, maps.flatten(-3, -2))
+            met = pairs.met.sum(both.unflatten(-1, (2, self.features)).flatten(-3, -2))
             met = self.phi.after_first(met, pairs.tuple_weight)
-        own = (1 + self.mu) * pairs.previous.sum(alpha)
+        own = (1 + self.mu[..., None, None]) * pairs.previous.sum(alpha)
         out: Tensor = self.psi(own + pairs.tuples.sum(met), pairs.weight)
         return out
 

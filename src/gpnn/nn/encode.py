@@ -5,22 +5,26 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from .linear import Linear, linear
+from .lookup import lookup
+
 __all__ = ["FeatureEncoder"]
 
 
 class FeatureEncoder(nn.Module):
-    """A linear map of float features plus one embedding per categorical column.
+    """A linear map of float features, or the sum of one embedding per categorical column.
 
     A code beyond the cardinality of its column, unseen when the model was made, takes a reserved
     row that starts at zero. Without any features the result is a learned constant.
 
-    Shapes: float [rows, features] or int [rows, columns] → [rows, width].
+    Shapes: float [..., rows, features], or codes, int [..., rows, columns] or the same as
+    :meth:`multi_hot` rows → [..., rows, width].
     """
 
     def __init__(self, width: int, features: int = 0, codes: tuple[int, ...] = ()) -> None:
         super().__init__()
         self.width = width
-        self.linear = nn.Linear(features, width) if features else None
+        self.linear = Linear(features, width) if features else None
         self.tables = nn.ParameterList(torch.empty(size + 1, width) for size in codes)
         self.constant = None if features or codes else nn.Parameter(torch.empty(width))
         self.reset_parameters()
@@ -40,8 +44,22 @@ class FeatureEncoder(nn.Module):
             out: Tensor = self.linear(x)
             return out
         if self.constant is not None:
-            return self.constant.expand(x.shape[0], self.width)
+            return self.constant.unsqueeze(-2).expand(*x.shape[:-1], self.width)
+        if x.is_floating_point():
+            return linear(x, torch.cat(list(self.tables), dim=-2).mT)
         columns = [
-            table[x[:, i].clamp(max=table.shape[0] - 1)] for i, table in enumerate(self.tables)
+            lookup(table, x[..., i].clamp(max=table.shape[-2] - 1))
+            for i, table in enumerate(self.tables)
         ]
         return torch.stack(columns).sum(0)
+
+    def multi_hot(self, x: Tensor) -> Tensor:
+        """Codes as rows of zeros and ones, one column per row of the tables, [rows, Σ sizes]."""
+        sizes = [table.shape[-2] for table in self.tables]
+        out = torch.zeros(len(x), sum(sizes), dtype=torch.uint8)
+        first = 0
+        for i, size in enumerate(sizes):
+            column = x[:, i : i + 1].clamp(max=size - 1) + first
+            out.scatter_(1, column, torch.ones_like(column, dtype=torch.uint8))
+            first += size
+        return out

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .linear import fast
 from .segments import eager
 
 __all__ = ["Groups", "grouped_linear"]
@@ -20,6 +21,10 @@ class _GroupedLinear(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Groups) -> Tensor:
+        if fast(x):
+            from .fused import map_rows
+
+            return map_rows(x, weight, bias, groups)
         pieces = []
         for start, stop, j in _covered(groups, x.shape[-2]):
             rows = x[..., start:stop, :]
@@ -46,19 +51,20 @@ class _GroupedLinear(torch.autograd.Function):
         into_x, into_weight, into_bias = step(grad, x, weight, ctx.groups)
         return into_x, into_weight, into_bias if ctx.biased else None, None
 
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> tuple[Tensor, int]:
-        x, weight, bias = _replicas(info.batch_size, args[:3], in_dims[:3])
-        return _GroupedLinear.apply(x, weight, bias, args[3]), 0
-
 
 class _Backward(torch.autograd.Function):
-    """The gradient as a step of its own, so that it can be mapped over replicas."""
+    """The gradient as a step of its own, which has a gradient too."""
 
     @staticmethod
     def forward(
         grad: Tensor, x: Tensor, weight: Tensor, groups: Groups
     ) -> tuple[Tensor, Tensor, Tensor]:
+        if fast(x):
+            from .fused import map_rows, outer_rows
+
+            slope, shift = outer_rows(x, grad, weight.shape[1], groups, True)
+            assert shift is not None
+            return map_rows(grad, weight, None, groups, transposed=True), slope, shift
         pieces = []
         into_weight: list[Any] = [None] * weight.shape[-3]
         into_bias: list[Any] = [None] * weight.shape[-3]
@@ -99,13 +105,6 @@ class _Backward(torch.autograd.Function):
         _, into_weight, _ = _Backward.apply(grad, of_x, weight, groups)
         return into_grad, into_x, into_weight, None
 
-    @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[Any, ...], *args: Any
-    ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        grad, x, weight = _replicas(info.batch_size, args[:3], in_dims[:3])
-        return _Backward.apply(grad, x, weight, args[3]), (0, 0, 0)
-
 
 def _covered(groups: Groups, rows: int) -> Iterator[tuple[int, int, int]]:
     """The groups with the gaps between them, which have map -1."""
@@ -123,15 +122,6 @@ def _joined(pieces: list[Tensor], like: Tensor, width: int) -> Tensor:
     if not pieces:
         return like.new_zeros(*like.shape[:-1], width)
     return torch.cat(pieces, -2)
-
-
-def _replicas(count: int, args: tuple[Any, ...], dims: tuple[Any, ...]) -> list[Any]:
-    return [
-        None if arg is None
-        else arg.movedim(dim, 0) if dim is not None
-        else arg.expand(count, *arg.shape)
-        for arg, dim in zip(args, dims, strict=True)
-    ]  # fmt: skip
 
 
 def grouped_linear(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Groups) -> Tensor:

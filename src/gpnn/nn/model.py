@@ -12,9 +12,12 @@ from .bases import StackedGNN
 from .batch import GraphBatch
 from .config import GPNNConfig, Level
 from .conv import GPNNConv
+from .dropout import Dropout
 from .encode import FeatureEncoder
+from .linear import Linear
+from .lookup import lookup
 from .norm import WeightedBatchNorm
-from .parts import PairEmbedding
+from .parts import PairEmbedding, PartLinear
 
 __all__ = ["GPNN"]
 
@@ -70,7 +73,7 @@ class GPNN(nn.Module):
             hops = MAX_HOPS if config.distances else 0
             self.pair = PairEmbedding(config.parts, width, config.edge_labels, hops)
             self.pair_features = (
-                nn.Linear(config.edge_features, width, bias=False) if config.edge_features else None
+                Linear(config.edge_features, width, bias=False) if config.edge_features else None
             )
             self.convs = nn.ModuleList(
                 GPNNConv(width, config.parts, config.pair_update) for _ in range(config.layers)
@@ -78,10 +81,10 @@ class GPNN(nn.Module):
             self.norms = nn.ModuleList(WeightedBatchNorm(width) for _ in range(config.layers))
             joined += width * (config.layers if config.jump == "cat" else 1)
         joined += config.parts if config.component_feature else 0
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.head_norm = WeightedBatchNorm(joined)
-        self.head_first = nn.Linear(joined, width)
-        self.head_second = nn.Linear(width, config.outputs)
+        self.head_first = Linear(joined, width)
+        self.head_second = Linear(width, config.outputs)
         self.reset_parameters()
 
     def _make_base(self, base: Any) -> nn.Module | None:
@@ -105,6 +108,15 @@ class GPNN(nn.Module):
             with torch.no_grad():
                 self.colour[-1] = 0
 
+    @torch.no_grad()
+    def forget_parts(self, unseen: Tensor) -> None:
+        """Start the parts that training will not meet at zero, like the reserved one, [parts]."""
+        self.colour[unseen] = 0
+        self.pair.forget_parts(unseen)
+        for module in self.convs.modules():
+            if isinstance(module, PartLinear):
+                module.forget_parts(unseen)
+
     def forward(self, batch: GraphBatch) -> Tensor:
         return self.head(self.embed(batch), batch)
 
@@ -117,22 +129,24 @@ class GPNN(nn.Module):
         if self.config.gpnn:
             layers = self.interact(x, batch)
             joined += layers if self.config.jump == "cat" else layers[-1:]
-        return torch.cat(joined, dim=1)
+        return torch.cat(joined, dim=-1)
 
     def _run_base(self, x: Tensor, batch: GraphBatch) -> Tensor:
         assert self.base is not None
-        if self.edge_encoder is None:
-            out: Tensor = self.base(x, batch.edge_index)
+        if not isinstance(self.base, StackedGNN):
+            assert batch.edges is not None
+            out: Tensor = self.base(x, batch.edges.index)
             return out
-        edges = (
-            batch.edge_label.unsqueeze(1) if batch.edge_features is None else batch.edge_features
-        )
-        with_edges: Tensor = self.base(x, batch.edge_index, self.edge_encoder(edges))
-        return with_edges
+        if self.edge_encoder is None:
+            return self.base(x, batch)
+        assert batch.edges is not None
+        features = batch.edges.features
+        edges = batch.edges.label.unsqueeze(-1) if features is None else features
+        return self.base(x, batch, self.edge_encoder(edges))
 
     def interact(self, x: Tensor, batch: GraphBatch) -> list[Tensor]:
         """γ of every layer, each [n, hidden]."""
-        gamma = self.colour[batch.part]
+        gamma = lookup(self.colour, batch.part)
         if not self.config.colours_only:
             gamma = gamma + x
         start = self.pair(batch.start)
@@ -141,25 +155,28 @@ class GPNN(nn.Module):
         alpha, layers = start, []
         for layer, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
             gamma, alpha = conv(gamma, alpha, start, batch, layer)
-            gamma = norm(gamma)
+            gamma = norm(gamma, batch.vertex_weight)
             layers.append(gamma)
-            gamma = self.dropout(gamma)
+            gamma = self.dropout(gamma, batch.vertex_id, layer + 1)
         return layers
 
     def head(self, h: Tensor, batch: GraphBatch) -> Tensor:
         """From vertex embeddings to outputs."""
         components = batch.components.to(h.dtype)
         if self.config.level == Level.GRAPH:
+            weight, rows = batch.graph_weight, batch.graph_id
             h = batch.readout.sum(h)
             if self.config.readout == "mean":
                 h = h / batch.vertices.to(h.dtype).clamp(min=1)
         else:
-            h = h[batch.order]
-            components = components[batch.readout.back_source[batch.order]]
+            weight, rows = batch.vertex_weight, batch.vertex_id
+            assert batch.order is not None
+            h = batch.order.sum(h)
+            components = batch.order.sum(batch.readout.transposed.sum(components))
         if self.config.component_feature:
-            h = torch.cat([h, components], dim=1)
-        h = torch.relu(self.head_first(self.head_norm(h)))
-        out: Tensor = self.head_second(self.dropout(h))
+            h = torch.cat([h, components], dim=-1)
+        h = torch.relu(self.head_first(self.head_norm(h, weight)))
+        out: Tensor = self.head_second(self.dropout(h, rows))
         return out
 
     def __repr__(self) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from .linear import Linear
+
 __all__ = ["MLP", "WeightedBatchNorm"]
 
 
@@ -18,10 +20,10 @@ class WeightedBatchNorm(nn.Module):
 
     A class of :math:`w` equal pairs gets weight :math:`w`, which makes the statistics those over
     the pairs; a padded row gets weight 0. Running statistics follow PyTorch's convention (unbiased
-    variance, momentum 0.1) and are rebound, never written in place, so that the layer can be
-    mapped over stacked replicas.
+    variance, momentum 0.1). Stacked replicas have statistics of their own.
 
-    Shapes: input [rows, features], weight [rows] or ``None`` for ones; output [rows, features].
+    Shapes: input [..., rows, features], weight [..., rows] or ``None`` for ones (not stacked);
+    output like the input, negative entries cut off with ``relu``.
     """
 
     running_mean: Tensor
@@ -39,14 +41,25 @@ class WeightedBatchNorm(nn.Module):
     def reset_parameters(self) -> None:
         nn.init.ones_(self.weight)
         nn.init.zeros_(self.bias)
-        self.running_mean = torch.zeros_like(self.running_mean)
-        self.running_var = torch.ones_like(self.running_var)
+        self.running_mean.zero_()
+        self.running_var.fill_(1)
 
-    def forward(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, weight: Tensor | None = None, relu: bool = False) -> Tensor:
         x = x.to(self.weight.dtype)  # statistics stay in full precision under autocast
+        if self.training and x.is_cuda and x.dim() == 3 and weight is not None:
+            from .fused import normalise
+
+            return normalise(
+                x, weight.to(x.dtype), self.weight, self.bias, self.running_mean, self.running_var,
+                self.eps, self.momentum, relu,
+            )  # fmt: skip
+        out = self._normalise(x, weight)
+        return torch.relu(out) if relu else out
+
+    def _normalise(self, x: Tensor, weight: Tensor | None) -> Tensor:
         if not self.training:
             scale = self.weight * torch.rsqrt(self.running_var + self.eps)
-            return x * scale + (self.bias - self.running_mean * scale)
+            return x * scale.unsqueeze(-2) + (self.bias - self.running_mean * scale).unsqueeze(-2)
         if weight is None:
             total = torch.full((), max(x.shape[0], 1), dtype=x.dtype, device=x.device)
             out, mean, scale = torch.native_batch_norm(
@@ -54,16 +67,17 @@ class WeightedBatchNorm(nn.Module):
             )
             variance = scale.detach() ** -2 - self.eps
         else:
-            row = weight.to(x.dtype).unsqueeze(0)
-            total = weight.sum().to(x.dtype).clamp(min=1)
+            row = weight.to(x.dtype).unsqueeze(-2)
+            total = weight.sum(-1, keepdim=True).to(x.dtype).clamp(min=1)
             with torch.autocast(x.device.type, enabled=False):
-                mean = (row @ x).squeeze(0) / total
-                centred = x - mean
-                variance = (row @ centred.square()).squeeze(0) / total
-            out = centred * (self.weight * torch.rsqrt(variance + self.eps)) + self.bias
+                mean = (row @ x).squeeze(-2) / total
+                centred = x - mean.unsqueeze(-2)
+                variance = (row @ centred.square()).squeeze(-2) / total
+            scale = self.weight * torch.rsqrt(variance + self.eps)
+            out = centred * scale.unsqueeze(-2) + self.bias.unsqueeze(-2)
         unbiased = variance.detach() * (total / (total - 1).clamp(min=1))
-        self.running_mean = torch.lerp(self.running_mean, mean.detach(), self.momentum)
-        self.running_var = torch.lerp(self.running_var, unbiased, self.momentum)
+        self.running_mean.lerp_(mean.detach(), self.momentum)
+        self.running_var.lerp_(unbiased, self.momentum)
         return out
 
     def __repr__(self) -> str:
@@ -73,14 +87,14 @@ class WeightedBatchNorm(nn.Module):
 class MLP(nn.Module):
     """Linear, normalisation, ReLU, linear: the two-layer perceptron of every update.
 
-    Shapes: [rows, inputs] → [rows, outputs]; ``weight`` [rows] goes to the normalisation.
+    Shapes: [..., rows, inputs] → [..., rows, outputs]; ``weight`` goes to the normalisation.
     """
 
     def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
         super().__init__()
-        self.first = nn.Linear(inputs, hidden, bias=False)
+        self.first = Linear(inputs, hidden, bias=False)
         self.norm = WeightedBatchNorm(hidden)
-        self.second = nn.Linear(hidden, outputs)
+        self.second = Linear(hidden, outputs)
 
     def reset_parameters(self) -> None:
         self.first.reset_parameters()
@@ -92,5 +106,5 @@ class MLP(nn.Module):
 
     def after_first(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
         """The rest, for a caller that has applied the first linear map itself."""
-        out: Tensor = self.second(torch.relu(self.norm(x, weight)))
+        out: Tensor = self.second(self.norm(x, weight, relu=True))
         return out

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from .grouped import Groups, grouped_linear
+from .linear import fast
+from .lookup import lookup
 
 __all__ = ["FACTOR_ABOVE", "PairEmbedding", "PartLinear"]
 
@@ -30,8 +32,8 @@ class PartLinear(nn.Module):
         features: width of input and output.
         bias: whether there is a :math:`b_j`.
 
-    Shapes: x [rows, features], part [rows] and the same as groups of rows, scale s [parts] →
-    [rows, features].
+    Shapes: x [..., rows, features], part [rows] and the same as groups of rows, scale s
+    [..., parts] → [..., rows, features].
     """
 
     def __init__(self, parts: int, features: int, bias: bool = False) -> None:
@@ -57,14 +59,24 @@ class PartLinear(nn.Module):
                 nn.init.normal_(self.bias, std=self.features**-0.5)
                 self.bias[-1] = 0
 
+    def forget_parts(self, unseen: Tensor) -> None:
+        """Zero the maps of some parts, [parts]."""
+        (self.weight if self.mixture is None else self.mixture)[unseen] = 0
+        if self.bias is not None:
+            self.bias[unseen] = 0
+
     def forward(self, x: Tensor, part: Tensor, groups: Groups, scale: Tensor) -> Tensor:
-        bias = None if self.bias is None else scale.unsqueeze(1) * self.bias
+        bias = None if self.bias is None else scale.unsqueeze(-1) * self.bias
         if self.mixture is None:
-            return grouped_linear(x, scale[:, None, None] * self.weight, bias, groups)
-        mixture = (scale.unsqueeze(1) * self.mixture)[part]
-        spread = torch.einsum("nf,bfo->nbo", x, self.weight)
-        out = torch.einsum("nb,nbo->no", mixture, spread)
-        return out if bias is None else out + bias[part]
+            return grouped_linear(x, scale[..., None, None] * self.weight, bias, groups)
+        if fast(x):
+            each = (scale.unsqueeze(-1) * self.mixture) @ self.weight.flatten(-2)
+            maps = each.unflatten(-1, (self.features, self.features))
+            return grouped_linear(x, maps, bias, groups)
+        mixture = lookup(scale.unsqueeze(-1) * self.mixture, part)
+        spread = torch.einsum("...nf,...bfo->...nbo", x, self.weight)
+        out = torch.einsum("...nb,...nbo->...no", mixture, spread)
+        return out if bias is None else out + lookup(bias, part)
 
     def __repr__(self) -> str:
         shared = f", {BASES} shared bases" if self.factored else ""
@@ -79,7 +91,8 @@ class PairEmbedding(nn.Module):
     the kind and one for λ_V(u). Rows with an unseen colour start at zero, as does the row of an
     unseen label.
 
-    Shapes: int rows [classes, 5] = (part of v, kind, part of u, label, hops) → [classes, f].
+    Shapes: int rows [..., classes, 5] = (part of v, kind, part of u, label, hops) →
+    [..., classes, f].
     """
 
     def __init__(self, parts: int, features: int, labels: int = 0, hops: int = 0) -> None:
@@ -110,16 +123,26 @@ class PairEmbedding(nn.Module):
                 self.label[0] = 0
                 self.label[-1] = 0
 
-    def forward(self, rows: Tensor) -> Tensor:
-        left, kind, right, label, hops = rows.unbind(1)
+    def forget_parts(self, unseen: Tensor) -> None:
+        """Zero the rows of some parts, [parts]."""
         if self.factored:
-            out = self.left[left] * self.kind[kind] * self.right[right]
+            self.left[unseen] = 0
+            self.right[unseen] = 0
+            return
+        triples = self.table.view(self.parts, KINDS, self.parts, self.features)
+        triples[unseen] = 0
+        triples[:, :, unseen] = 0
+
+    def forward(self, rows: Tensor) -> Tensor:
+        left, kind, right, label, hops = rows.unbind(-1)
+        if self.factored:
+            out = lookup(self.left, left) * lookup(self.kind, kind) * lookup(self.right, right)
         else:
-            out = self.table[(left * KINDS + kind) * self.parts + right]
+            out = lookup(self.table, (left * KINDS + kind) * self.parts + right)
         if self.label is not None:
-            out = out + self.label[label.clamp(max=self.label.shape[0] - 1)]
+            out = out + lookup(self.label, label.clamp(max=self.label.shape[-2] - 1))
         if self.hops is not None:
-            out = out + self.hops[hops.clamp(max=self.hops.shape[0] - 1)]
+            out = out + lookup(self.hops, hops.clamp(max=self.hops.shape[-2] - 1))
         return out
 
     def __repr__(self) -> str:

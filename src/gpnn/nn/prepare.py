@@ -19,7 +19,7 @@ from ..graph.kernels.gather import gather_edges, gather_vertices
 from ..graph.kernels.segments import group
 from ..graph.partition import Partition, partition
 from ..graph.vocabulary import Vocabulary
-from .batch import AlphaRound, GraphBatch
+from .batch import AlphaRound, Edges, GraphBatch
 from .grouped import Groups
 from .segments import Segments
 
@@ -98,9 +98,7 @@ class Prepared:
             part=as_tensor(self.part[vertices[order]]),
             neighbours=_symmetric(row, column, n),
             near=near,
-            edge_index=as_tensor(np.stack([column, row])),
-            edge_label=as_tensor(self.edge_label[entry]),
-            edge_features=None if self.edge_features is None else self.edge_features[entry],
+            edges=self._edges(row, column, entry, n),
             start=start,
             start_features=self._start_features(selected, start_order),
             rounds=rounds,
@@ -108,10 +106,27 @@ class Prepared:
                 as_tensor(rank), as_tensor(starts), as_tensor(owner[order]), torch.arange(n + 1)
             ),
             components=as_tensor(self.components[chosen]),
-            order=as_tensor(rank),
+            order=_permutation(rank),
             vertices=as_tensor(np.diff(starts).astype(np.float64))[:, None].to(_floating(self.x)),
             y=y,
+            vertex_weight=None,
+            graph_weight=None,
+            vertex_id=None,
+            graph_id=None,
             groups=_groups(bounds),
+        )
+
+    def _edges(self, row: IntArray, column: IntArray, entry: IntArray, n: int) -> Edges:
+        order, ptr = group(row, n)
+        source, target, entry = column[order], row[order], entry[order]
+        back, _ = group(source, n)
+        each, bounds = torch.arange(len(row) + 1), torch.from_numpy(ptr)
+        gather = Segments(torch.from_numpy(source), each, torch.from_numpy(back), bounds)
+        return Edges(
+            gather=gather,
+            collect=Segments(each[:-1], bounds, torch.from_numpy(target), each),
+            label=torch.from_numpy(self.edge_label[entry]),
+            features=None if self.edge_features is None else self.edge_features[entry],
         )
 
     def _rounds(
@@ -180,6 +195,8 @@ def prepare(
     y: Tensor | None = None,
     node_level: bool = False,
     direct: bool = False,
+    cut: Partition | None = None,
+    classes: InteractionClasses | None = None,
 ) -> Prepared:
     """Cut the graphs, number the classes of their interactions, and keep the features beside.
 
@@ -191,14 +208,16 @@ def prepare(
         edge_features: floats per CSR entry. They have no classes: the direct path is taken.
         y: labels per graph, or per vertex with ``node_level``.
         direct: one class per pair: the formula as it stands, for tests and comparison.
+        cut, classes: the partition and the classes, where they were computed before.
     """
-    cut = partition(graphs, scheme)
+    cut = cut if cut is not None else partition(graphs, scheme)
     vocabulary = vocabulary or Vocabulary.fit(cut)
     part = vocabulary.encode(cut).index
     part_of_colour = np.full(cut.num_parts, vocabulary.size, np.int64)
     part_of_colour[cut.part] = part
     components = np.zeros((len(graphs), vocabulary.size + 1), np.int64)
     np.add.at(components.T, part_of_colour, cut.components().T)
+    components[:, -1] = 0  # the reserved part never varies in training: its count means nothing
     n, entries = graphs.num_nodes, len(graphs.indices)
     for name, value, length in (
         ("x", x, n),
@@ -211,16 +230,17 @@ def prepare(
     if x is not None and x.is_floating_point() and not bool(torch.isfinite(x).all()):
         raise InputError("The node features hold NaN or infinity. Fill or drop these values first.")
     labels = np.zeros(entries, np.int64) if edge_labels is None else edge_labels + 1
-    classes = interaction_classes(
-        graphs,
-        cut.part,
-        interactions=interactions,
-        d=d,
-        rounds=layers,
-        edge_labels=edge_labels,
-        distances=distances,
-        merge=not direct and edge_features is None,
-    )
+    if classes is None:
+        classes = interaction_classes(
+            graphs,
+            cut.part,
+            interactions=interactions,
+            d=d,
+            rounds=layers,
+            edge_labels=edge_labels,
+            distances=distances,
+            merge=not direct and edge_features is None,
+        )
     return Prepared(
         graphs,
         cut,
@@ -248,6 +268,11 @@ def _symmetric(row: IntArray, column: IntArray, n: int) -> Segments:
     order, ptr = group(row, n)
     index, bounds = torch.from_numpy(column[order]), torch.from_numpy(ptr)
     return Segments(index, bounds, index, bounds)
+
+
+def _permutation(rank: IntArray) -> Segments:
+    each = torch.arange(len(rank) + 1)
+    return Segments(torch.from_numpy(rank), each, torch.from_numpy(_inverse(rank)), each)
 
 
 def _inverse(order: IntArray) -> IntArray:

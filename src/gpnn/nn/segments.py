@@ -23,6 +23,9 @@ class Segments(NamedTuple):
     The gradient is a sum of the same kind over the transposed structure, which is kept beside it,
     so neither direction scatters: every row is written once, and always in the same order.
 
+    Replicas that are stacked lie one after another: rows and columns of replica r are shifted by
+    r times the rows and columns of one, and x is [R, columns, features].
+
     Attributes:
         source, ptr: [entries], [rows + 1]; entries from ``ptr[-1]`` on are padding.
         back_source, back_ptr: the transposed structure, [entries], [columns + 1].
@@ -54,27 +57,39 @@ class Segments(NamedTuple):
         return cls(*(torch.from_numpy(part) for part in parts))
 
     def sum(self, x: Tensor) -> Tensor:
-        """The sums as a tensor [rows, features], differentiable in ``x``; half precision is summed
-        in single."""
+        """The sums as a tensor [..., rows, features], differentiable in ``x`` [..., columns,
+        features]; half precision is summed in single."""
         if x.dtype in (torch.bfloat16, torch.float16):
             x = x.float()
         weights: tuple[Tensor | None, Tensor | None] = (None, None)
         if self.weight is not None and self.back_weight is not None:
             weights = (self.weight.to(x.dtype), self.back_weight.to(x.dtype))
-        out: Tensor = segment_sum(x, *self[:4], *weights)
-        return out
+        flat = x.flatten(0, -2)
+        out: Tensor = segment_sum(flat, *self[:4], *weights)
+        return out.view(*x.shape[:-2], -1, x.shape[-1])
+
+    @property
+    def transposed(self) -> Segments:
+        """The sums that the gradient takes."""
+        weights = (self.back_weight, self.weight)
+        return Segments(self.back_source, self.back_ptr, self.source, self.ptr, *weights)
 
 
 def _bags(x: Tensor, source: Tensor, ptr: Tensor, weight: Tensor | None) -> Tensor:
     """Rows ``ptr[i]:ptr[i+1]`` of ``source`` summed up; the last bag takes the padding and is left
     out."""
+    if not x.shape[0]:
+        return x.new_zeros(ptr.shape[0] - 1, x.shape[1])
+    if x.is_cuda:
+        from .fused import segment_sums
+
+        return segment_sums(x, source, ptr, weight)
     return embedding_bag(source, x.detach(), ptr, mode="sum", per_sample_weights=weight)[:-1]
 
 
 def eager() -> bool:
-    """Whether plain kernels will do: no second derivative is asked for and no transform of
-    ``torch.func`` looks on."""
-    return not (torch.is_grad_enabled() or torch._C._are_functorch_transforms_active())
+    """Whether plain kernels will do: no second derivative is asked for."""
+    return not torch.is_grad_enabled()
 
 
 class _SegmentSum(torch.autograd.Function):
@@ -104,36 +119,6 @@ class _SegmentSum(torch.autograd.Function):
         else:
             into = segment_sum(grad, back_source, back_ptr, source, ptr, back_weight, weight)
         return (into, *(None,) * 6)
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Tensor, int]:
-        """Replicas laid one after another: one call, rows and entries shifted by replica."""
-        count = info.batch_size
-        moved: list[Any] = [
-            None if arg is None
-            else arg.movedim(dim, 0) if dim is not None
-            else arg.expand(count, *arg.shape)
-            for arg, dim in zip(args, in_dims, strict=True)
-        ]  # fmt: skip
-        x, source, ptr, back_source, back_ptr, weight, back_weight = moved
-        replica = torch.arange(count, device=x.device).unsqueeze(1)
-        rows, columns = ptr.shape[1], back_ptr.shape[1]
-        # A row more than there are on either side, for the padding of every replica.
-        wide = torch.nn.functional.pad(x, (0, 0, 0, columns - x.shape[1]))
-        out = segment_sum(
-            wide.reshape(count * columns, -1),
-            (source + replica * columns).reshape(-1),
-            _with_end(ptr + replica * source.shape[1], count * source.shape[1]),
-            (back_source + replica * rows).reshape(-1),
-            _with_end(back_ptr + replica * back_source.shape[1], count * back_source.shape[1]),
-            None if weight is None else weight.reshape(-1),
-            None if back_weight is None else back_weight.reshape(-1),
-        )
-        return out.reshape(count, rows, -1)[:, :-1], 0
-
-
-def _with_end(starts: Tensor, end: int) -> Tensor:
-    return torch.cat([starts.reshape(-1), starts.new_full((1,), end)])
 
 
 def segment_sum(

@@ -1,0 +1,184 @@
+"""``gpnn reproduce``: the paper's tables, measured here, beside the paper's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from ._learn import Device
+from ._shared import Data, command_line, notes, show
+
+if TYPE_CHECKING:
+    from ..learn.experiments.recipe import Recipe
+    from ..learn.experiments.reproduce import Reproduced
+    from ..learn.experiments.workers import Watch
+
+__all__ = ["reproduce"]
+
+Option = typer.Option
+_WORDS = {"late": "put aside for want of time", "busy": "another process is at it"}
+
+
+def reproduce(
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="graph-classification, node-classification, schemes, interactions, regression, "
+            "statistics, distribution, or all.",
+            metavar="TABLE",
+        ),
+    ],
+    only: Annotated[
+        list[str] | None,
+        Option(
+            help="dataset/method/scheme/interactions; later parts may be left out, * stands for "
+            "anything. The baselines of a GPNN come with it. May be repeated."
+        ),
+    ] = None,
+    data: Data = None,
+    out: Annotated[
+        Path | None, Option("--out", "-o", help="Folder; results, or results-quick for --quick.")
+    ] = None,
+    quick: Annotated[
+        bool, Option("--quick", help="A small sample, marked as such: minutes on a laptop.")
+    ] = False,
+    jobs: Annotated[int, Option("--jobs", "-j", help="Processes that train.", min=1)] = 1,
+    device: Device = "auto",
+    minutes: Annotated[
+        float | None,
+        Option(help="Stop cleanly after about so many minutes; go on with the same command."),
+    ] = None,
+    recipe: Annotated[
+        list[Path] | None,
+        Option(help="A recipe file in place of the package's of that name; may be repeated."),
+    ] = None,
+    fresh: Annotated[
+        bool, Option("--fresh/--resume", help="Start over, or go on where the folder stops.")
+    ] = False,
+) -> None:
+    """Train what a table needs and set the results beside the paper's.
+
+    Writes TABLE.md, TABLE.png and runs.jsonl into --out. Finished runs are kept: a command that
+    was interrupted goes on where it stopped.
+
+    \b
+    Examples:
+      gpnn reproduce statistics
+      gpnn reproduce graph-classification --quick
+      gpnn reproduce graph-classification --only MUTAG --jobs 2
+      gpnn reproduce schemes --only 'ogbg-moltox21/GPNN/core-degree/cross' --device cuda
+      gpnn reproduce all --minutes 9
+    """
+    from ..learn.experiments.tables import TABLES, jobs_of, named
+
+    if minutes is not None and not minutes > 0:
+        raise InputError(f"--minutes must be above 0; got {minutes:g}.")
+    folder = out if out is not None else Path("results-quick" if quick else "results")
+    if folder.is_file():
+        raise InputError(f"{folder} is a file. Name a folder with --out.")
+    left_out = ("--out", "-o", "--data", "--minutes", "--jobs", "-j", "--device")
+    tables, recipes = named(table), _recipes(recipe or [])
+    jobs_of([name for name in tables if name in TABLES], only or (), quick, recipes)
+    from ..learn.experiments.reproduce import Order
+    from ..learn.experiments.reproduce import reproduce as run
+
+    order = Order(
+        tables,
+        str(folder),
+        only or (),
+        data,
+        device,
+        quick,
+        jobs,
+        minutes,
+        fresh,
+        recipes,
+        command_line(*left_out),
+    )
+    import torch
+
+    torch.set_num_threads(1)
+    try:
+        with _watching() as (watch, planned, tell):
+            done = run(order, watch, planned, tell)
+    except KeyboardInterrupt:
+        notes().print("interrupted: give the same command again to go on", markup=False)
+        raise typer.Exit(130) from None
+    _tell(done, tables)
+
+
+def _recipes(paths: list[Path]) -> dict[str, Recipe]:
+    from ..learn.experiments.recipe import list_recipes, read_recipe
+
+    found = {held.name: held for held in map(read_recipe, paths)}
+    for name in found:
+        if name not in list_recipes():
+            raise InputError(
+                f"The recipe {name!r} belongs to no column of a table. Name it one of "
+                f"{', '.join(list_recipes())}."
+            )
+    return found
+
+
+@contextmanager
+def _watching() -> Iterator[tuple[Watch, Any, Any]]:
+    """A line per running job on a terminal, else a line per finished one."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from ..learn.experiments.jobs import Job
+    from ..learn.experiments.workers import Watch
+
+    console = notes()
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=20))
+    bar = Progress(
+        *columns, TextColumn("{task.fields[said]}"), TimeElapsedColumn(), console=console
+    )
+    total, lines = [0, 0], {}
+
+    class Live(Watch):
+        def started(self, job: Job) -> None:
+            lines[job.name] = bar.add_task(job.name, total=1.0, said="preparing")
+
+        def share(self, job: Job, done: float) -> None:
+            epoch = f"epoch {min(job.recipe.epochs, int(done * job.recipe.epochs))}"
+            said = f"{epoch}/{job.recipe.epochs}"
+            bar.update(lines[job.name], completed=done, said=said)
+
+        def ended(self, job: Job, said: str, seconds: float) -> None:
+            bar.remove_task(lines.pop(job.name))
+            total[0] += said == "done"
+            text = f"{total[0]}/{total[1]}  {job.name}: {_WORDS.get(said, said)}, {seconds:.1f} s"
+            console.print(text, markup=False, soft_wrap=True)
+
+    def planned(jobs: list[Job], already: int) -> None:
+        total[1] = len(jobs)
+        if jobs or already:
+            console.print(f"{len(jobs)} trainings to do, {already} done already", markup=False)
+
+    def tell(what: str) -> None:
+        console.print(f"counting {what}", markup=False, soft_wrap=True)
+
+    if not console.is_terminal:
+        bar.disable = True
+    with bar:
+        yield Live(), planned, tell
+
+
+def _tell(done: Reproduced, tables: tuple[str, ...]) -> None:
+    """Where the files are, and what is missing."""
+    outcome = done.outcome
+    show("\n".join(f"wrote {path}" for path in done.files))
+    if outcome.left:
+        said = f"{outcome.left} left for want of time: give the same command again to go on."
+        notes().print(said, markup=False, soft_wrap=True)
+    if outcome.refused:
+        name, reason = next(iter(outcome.refused.items()))
+        more = f" (and {len(outcome.refused) - 1} more)" if len(outcome.refused) > 1 else ""
+        raise InputError(
+            f"{', '.join(tables)}: not everything could be trained. {name}{more}: {reason}"
+        )

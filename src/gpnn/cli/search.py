@@ -1,0 +1,189 @@
+"""``gpnn search``: a better recipe for a dataset, chosen on validation samples alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from ._learn import Device, Threads, use_threads
+from ._search_progress import search_progress, short
+from ._shared import Data, Json, Scheme, emit, notes, show, working
+
+if TYPE_CHECKING:
+    from ..learn.experiments.recipe import Recipe
+    from ..learn.experiments.search import Search, Searched
+
+__all__ = ["search"]
+
+Option = typer.Option
+SHOWN = 5
+
+
+def search(
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            help="A dataset of the paper (MUTAG, ogbg-molhiv, ZINC-edge-features, Texas, …), or a "
+            "recipe file: where everything that is not searched comes from."
+        ),
+    ],
+    space: Annotated[
+        Path | None,
+        Option(
+            help="TOML file of what to choose from: layers = [2, 3], "
+            "lr = {low = 1e-4, high = 1e-2, log = true}. The paper's ranges by default."
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None, Option(help="Trials in all, earlier runs included: 20, or 3 with --quick.")
+    ] = None,
+    minutes: Annotated[
+        float | None, Option(help="Stop after so many minutes; the same command goes on.")
+    ] = None,
+    models: Annotated[
+        int, Option(help="Models per trial: folds, splits or seeds of the protocol.")
+    ] = 5,
+    base: Annotated[str, Option(help="gin, gcn, gat or sage.")] = "gin",
+    scheme: Scheme = "core-degree",
+    interactions: Annotated[
+        str, Option("--interactions", "-i", help="cross, edges or pairs.")
+    ] = "edges",
+    baseline: Annotated[
+        bool, Option("--baseline", help="Search for the base GNN alone, without GPNN.")
+    ] = False,
+    out: Annotated[
+        Path | None, Option("--out", "-o", help="Folder; searches/DATASET-MODEL by default.")
+    ] = None,
+    seed: Annotated[int, Option(help="Of the proposals.")] = 0,
+    quick: Annotated[
+        bool, Option("--quick", help="A small sample of graphs and epochs, to see that it works.")
+    ] = False,
+    fresh: Annotated[
+        bool, Option("--fresh/--resume", help="Start over, or go on with the search in --out.")
+    ] = False,
+    device: Device = "auto",
+    threads: Threads = 1,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Search for a recipe with Optuna; the result is a TOML file.
+
+    No test sample is looked at. A search that was interrupted goes on where it stopped when the
+    same command is given again.
+
+    gpnn search MUTAG --trials 30 --minutes 60
+
+    gpnn search Texas --base gcn --baseline --space mine.toml
+    """
+    from ..learn.experiments.search import Search, run_search
+    from ..learn.experiments.search_space import read_space
+    from ..learn.experiments.search_store import need_optuna
+
+    need_optuna()
+    use_threads(threads)
+    row = _row(base, scheme, interactions, baseline)
+    recipe = _recipe(dataset).for_base(base)
+    chosen = read_space(space, recipe)
+    chosen = chosen.without(*_idle(recipe, baseline, data, quick))
+    count = trials if trials is not None else 3 if quick else 20
+    plan = Search(recipe, row, chosen, models, seed, quick)
+    folder = out or Path("searches") / _folder(plan)
+    _tell(plan, count, minutes, folder)
+    with search_progress(count) as (progress, settled):
+        found = run_search(
+            plan, folder, count, minutes, data, device, fresh, progress=progress, settled=settled
+        )
+    if json:
+        emit(_document(plan, found, folder))
+    else:
+        _show(plan, found, count)
+
+
+def _recipe(dataset: str) -> Recipe:
+    from ..learn.experiments.recipe import list_recipes, load_recipe, read_recipe
+
+    if dataset.endswith(".toml"):
+        return read_recipe(dataset)
+    names = {name.lower(): name for name in list_recipes()}
+    return load_recipe(names.get(dataset.lower(), dataset))
+
+
+def _row(base: str, scheme: str, interactions: str, baseline: bool) -> Any:
+    from ..graph.refine import interaction_type
+    from ..graph.schemes import get_scheme
+    from ..learn.experiments.jobs import BASES, Row
+
+    names = {ours: theirs for theirs, ours in BASES.items()}
+    if base not in names:
+        raise InputError(f"There is no base {base!r}. Choose one of {', '.join(names)}.")
+    if baseline:
+        return Row(names[base])
+    return Row(names[base], get_scheme(scheme).name, interaction_type(interactions))
+
+
+def _idle(recipe: Recipe, baseline: bool, data: str | None, quick: bool) -> list[str]:
+    """Fields that would change nothing: d without GPNN, batches of a single graph."""
+    from ..learn.experiments.data import load_data
+
+    with working(f"reading {recipe.dataset} …"):
+        alone = load_data(recipe, data, quick).task.node_level
+    return ["d"] * baseline + ["batch_size", "steps"] * alone
+
+
+def _folder(plan: Search) -> str:
+    quick = "-quick" if plan.quick else ""
+    return f"{plan.recipe.name}-{plan.row.title.replace(' ', '-')}{quick}"
+
+
+def _tell(plan: Search, count: int, minutes: float | None, folder: Path) -> None:
+    time = "" if minutes is None else f", {minutes:g} minutes at most"
+    quick = "QUICK: a small sample, to see that it works\n" if plan.quick else ""
+    notes().print(
+        f"{quick}search    {plan.recipe.name}, {plan.row.title}\n"
+        f"space     {plan.space}\n"
+        f"budget    {count} trials of {plan.per_trial} models{time}\n"
+        f"chosen    on validation samples alone; test samples are not looked at\n"
+        f"folder    {folder}",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _document(plan: Search, found: Searched, folder: Path) -> dict[str, Any]:
+    return {
+        "search": plan.to_dict(),
+        "metric": found.metric,
+        "folder": str(folder),
+        "complete": found.complete,
+        "best": None if found.best is None else vars(found.best),
+        "recipe": None if found.path is None else str(found.path),
+        "trials": [vars(trial) for trial in found.trials],
+    }
+
+
+def _show(plan: Search, found: Searched, count: int) -> None:
+    from rich.table import Table
+
+    if found.best is None:
+        reasons = [trial.reason for trial in found.trials if trial.reason]
+        show(f"No trial has a value yet. {reasons[0] if reasons else 'Give it more minutes.'}")
+        return
+    title = f"{plan.recipe.name}, {plan.row.title}: {len(found.trials)} trials"
+    table = Table(title=f"{'QUICK ' * plan.quick}{title}", title_justify="left")
+    for name in ("trial", f"validation {found.metric}", "epoch", "parameters"):
+        table.add_column(name, justify="right")
+    for name in plan.space.dimensions:
+        table.add_column(name, justify="right")
+    held = [trial for trial in found.trials if trial.value is not None]
+    higher = found.metric != "mae"
+    for trial in sorted(held, key=lambda t: (t.value or 0.0) * (-1 if higher else 1))[:SHOWN]:
+        spread = "" if trial.std is None else f" ± {trial.std:.4f}"
+        cells = [str(trial.number), f"{trial.value:.4f}{spread}", str(trial.epoch)]
+        cells += [f"{trial.parameters:,}", *(short(value) for value in trial.values.values())]
+        table.add_row(*cells)
+    left = "" if found.complete else f"{len(found.trials)} of {count} trials done: run it again.\n"
+    use = "" if plan.quick else f" (gpnn reproduce TABLE --recipe {found.path})"
+    show(table, f"{left}recipe {found.path}{use}")

@@ -1,0 +1,164 @@
+"""Rounds of colours in one palette for all graphs, and what a method says of two of them.
+
+A refinement's colours are hashes. Here every class of vertices gets a small number that lasts:
+when a class splits, its largest piece keeps the number and the others take new ones. So a vertex
+changes colour on the page only when the round told it from its like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph import refine
+from ..graph.partition import Partition, unique_rows
+from ..graph.refine import Refinement
+from ..plots.palette import OKABE_ITO, palette
+from .request import METHODS
+
+__all__ = ["MAX_ROUNDS", "Rounds", "lasting_numbers", "run"]
+
+IntArray = NDArray[np.int64]
+
+MAX_ROUNDS = 40
+"""Rounds shown at most, unless the first that tells two graphs apart comes later."""
+FEW_ROUNDS = 8
+
+_Refine = Callable[[Partition, int, int | None], Refinement]
+
+
+def _variant(name: str) -> _Refine:
+    return lambda cut, d, rounds: refine.gpnn(cut.graphs, cut.colours, name, d, rounds=rounds)
+
+
+_REFINE: dict[str, _Refine] = {
+    "1-wl": lambda cut, _, rounds: refine.wl(cut.graphs, rounds=rounds),
+    "cross": _variant("cross"),
+    "edges": _variant("edges"),
+    "pairs": _variant("pairs"),
+    "2-fwl": lambda cut, _, rounds: refine.fwl(cut.graphs, rounds=rounds),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """What one method does to one or two graphs.
+
+    Attributes:
+        method: a name in ``METHODS``.
+        numbers: class of every vertex of all graphs, one row per round, [rounds + 1, vertices].
+        stable: the round after which no class splits, or ``None`` if it was not reached.
+        tells_apart: the verdict on two graphs, ``None`` for one.
+        round: the first round that tells them apart; for ``2-fwl`` and ``pairs`` by pairs, which
+            vertices may show only in ``vertex_round``.
+        witness: the class that differs, with its counts in both graphs.
+    """
+
+    method: str
+    numbers: IntArray
+    stable: int | None
+    tells_apart: bool | None = None
+    round: int | None = None
+    vertex_round: int | None = None
+    witness: str | None = None
+
+    def to_dict(self, ptr: IntArray) -> dict[str, Any]:
+        """Plain lists: ``rounds[r][g][v]`` is the class of vertex v of graph g in round r."""
+        return {
+            "title": METHODS[self.method],
+            "rounds": [
+                [row[a:b].tolist() for a, b in pairwise(ptr.tolist())] for row in self.numbers
+            ],
+            "palette": _shades(self.numbers),
+            "stable": self.stable,
+            **self.verdict(),
+        }
+
+    def verdict(self) -> dict[str, Any]:
+        """The line of the table."""
+        return {
+            "method": self.method,
+            "tells_apart": self.tells_apart,
+            "round": self.round,
+            "vertex_round": self.vertex_round,
+            "witness": self.witness,
+        }
+
+
+def run(method: str, cut: Partition, d: int) -> Rounds:
+    """One method on the graphs of a partition, with the verdict where there are two."""
+    refined = _REFINE[method]
+    if len(cut.graphs) == 1:
+        return _alone(method, cut, lambda rounds: refined(cut, d, rounds))
+    found = refined(cut, d, None)
+    first, witness = found.first_difference(0, 1), found.witness(0, 1)
+    stable = int(found.stable.max())
+    last = max(min(stable, MAX_ROUNDS), 0 if witness is None else witness.round)
+    shown = found if last <= found.recorded.min() else refined(cut, d, last)
+    numbers = lasting_numbers([shown.at(r) for r in range(last + 1)], cut.part)
+    done = stable if stable <= last else None
+    if first is None or witness is None:
+        return Rounds(method, numbers, done, False)
+    at = numbers[witness.round]
+    side = int(cut.graphs.ptr[1])
+    number = int(at[witness.left[0]] if witness.left else at[side + witness.right[0]])
+    said = f"colour {number + 1}: {len(witness.left)} | {len(witness.right)} vertices"
+    return Rounds(method, numbers, done, True, first, witness.round, said)
+
+
+def _alone(method: str, cut: Partition, refined: Callable[[int], Refinement]) -> Rounds:
+    """Rounds of one graph. No verdict needs the last of them, so few are tried first."""
+    for rounds in (FEW_ROUNDS, MAX_ROUNDS):
+        found = refined(rounds)
+        stable = int(found.stable[0])
+        if stable >= 0:
+            break
+    last = stable if stable >= 0 else MAX_ROUNDS
+    numbers = lasting_numbers([found.at(r) for r in range(last + 1)], cut.part)
+    return Rounds(method, numbers, stable if stable >= 0 else None)
+
+
+def lasting_numbers(rounds: Sequence[NDArray[np.uint64]], part: NDArray[Any]) -> IntArray:
+    """Small numbers for classes, kept by the largest piece of a class that splits.
+
+    Args:
+        rounds: colours of all vertices, [vertices, 2] per round, each refining the one before.
+        part: classes of the first round are numbered in this order.
+    """
+    numbers = np.empty((len(rounds), len(part)), np.int64)
+    place = unique_rows(rounds[0].view(np.int64))[1]
+    first = np.full(place.max(initial=-1) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, place, part)
+    numbers[0] = np.argsort(np.argsort(first, kind="stable"))[place]
+    total = len(first)
+    for r, colours in enumerate(rounds[1:], start=1):
+        place = unique_rows(colours.view(np.int64))[1]
+        size = np.bincount(place)
+        parent = np.empty(len(size), np.int64)
+        parent[place] = numbers[r - 1]
+        order = np.lexsort((-size, parent))
+        young = np.concatenate(([False], np.diff(parent[order]) == 0))
+        number = parent.copy()
+        number[order[young]] = total + np.arange(young.sum())
+        total += int(young.sum())
+        numbers[r] = number[place]
+    return numbers
+
+
+def _shades(numbers: IntArray) -> list[str]:
+    """A colour for every number. Where hues run out and a ramp takes over, classes lie on it in
+    the order of their descent, so that pieces of one class stay neighbours."""
+    count = int(numbers.max(initial=-1)) + 1
+    colours = palette(count)
+    if count <= len(OKABE_ITO):
+        return colours
+    lineage, _ = unique_rows(np.ascontiguousarray(numbers.T))
+    ranked = [""] * count
+    for rank, number in enumerate(lineage[:, -1].tolist()):
+        ranked[number] = colours[rank]
+    return ranked

@@ -1,0 +1,30 @@
+"""The files of the page, in memory: requests look up a table, never the disk."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from pathlib import PurePath
+
+__all__ = ["pages"]
+
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+
+
+@cache
+def pages() -> dict[str, tuple[str, bytes]]:
+    """Content type and bytes of every file by its path; ``index.html`` answers for ``/``."""
+    folder = resources.files("gpnn.explore").joinpath("page")
+    found = {
+        f"/{file.name}": (TYPES[PurePath(file.name).suffix], file.read_bytes())
+        for file in folder.iterdir()
+        if PurePath(file.name).suffix in TYPES
+    }
+    found["/"] = found.pop("/index.html")
+    return found

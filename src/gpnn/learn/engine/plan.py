@@ -1,0 +1,83 @@
+"""Which graphs every replica sees in every step, settled before the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .replica import IntArray, Replica, Schedule
+
+__all__ = ["Plan", "make_plan"]
+
+MEASURED = 512
+"""Graphs of one replica that are measured at a time, at most."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Numbers of graphs, -1 for none.
+
+    Attributes:
+        train: [epochs · steps, R, B]; one row for all steps in a node task.
+        steps: of an epoch.
+        measure: the graphs measured after an epoch, [parts, R, M].
+        valid, test: which of the things measured belong to which set, bool [R, things]: graphs in
+            the order of ``measure``, or vertices.
+        labels: in a node task, the vertices that train, bool [R, vertices]; else ``None``.
+    """
+
+    train: Tensor
+    steps: int
+    measure: Tensor
+    valid: Tensor
+    test: Tensor
+    labels: Tensor | None
+
+
+def make_plan(replicas: Sequence[Replica], schedule: Schedule, vertices: int | None) -> Plan:
+    """The plan of a set of replicas; ``vertices`` is their number in a node task."""
+    if vertices is not None:
+        once = torch.zeros(1, len(replicas), 1, dtype=torch.int32)
+        masks = (
+            torch.from_numpy(np.stack([_mask(getattr(one, part), vertices) for one in replicas]))
+            for part in ("valid", "test", "train")
+        )
+        return Plan(once, 1, once, *masks)
+    steps = schedule.steps_of(replicas)
+    stream = [
+        [schedule.batches(one, epoch, steps) for one in replicas]
+        for epoch in range(schedule.epochs)
+    ]
+    widest = max(len(batch) for epoch in stream for one in epoch for batch in one)
+    train = np.full((schedule.epochs, steps, len(replicas), widest), -1, np.int32)
+    for e, epoch in enumerate(stream):
+        for r, batches in enumerate(epoch):
+            for k, batch in enumerate(batches):
+                train[e, k, r, : len(batch)] = batch
+    longest = max(len(one.valid) + len(one.test) for one in replicas)
+    parts = max(1, -(-longest // MEASURED))
+    width = -(-longest // parts)
+    measure = np.full((len(replicas), parts * width), -1, np.int32)
+    kind = np.zeros((len(replicas), parts * width), np.int8)
+    for r, one in enumerate(replicas):
+        valid, both = len(one.valid), len(one.valid) + len(one.test)
+        measure[r, :both] = np.concatenate([one.valid, one.test])
+        kind[r, :valid], kind[r, valid:both] = 1, 2
+    return Plan(
+        torch.from_numpy(train.reshape(-1, len(replicas), widest)),
+        steps,
+        torch.from_numpy(measure.reshape(len(replicas), parts, width)).transpose(0, 1).contiguous(),
+        torch.from_numpy(kind == 1),
+        torch.from_numpy(kind == 2),
+        None,
+    )
+
+
+def _mask(ids: IntArray, size: int) -> np.ndarray:
+    mask = np.zeros(size, np.bool_)
+    mask[ids] = True
+    return mask

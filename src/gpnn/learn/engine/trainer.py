@@ -1,0 +1,188 @@
+"""Training many models side by side, top to bottom."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..recipe import deterministic, pick_device
+from ..samples import Samples
+from .adam import StackedAdam
+from .assemble import Assembler, capacity
+from .capture import Capture
+from .measure import measure
+from .plan import make_plan
+from .replica import Curves, Replica, Schedule
+from .saved import Saved
+from .setup import Setup, set_up
+from .stack import stack
+
+__all__ = ["Engine", "train_replicas"]
+
+SAVE_SECONDS = 15.0
+
+
+class Engine:
+    """A set of replicas with their data, on a device, ready to step.
+
+    One call of :meth:`train_step` takes one step of every replica; :meth:`measure_step` measures
+    all of them. Both only use the device, with fixed shapes and no look at the results, so that on
+    a GPU each is captured once and replayed.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        replicas: Sequence[Replica],
+        schedule: Schedule,
+        device: torch.device,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        self.setup, self.task, self.schedule = setup, setup.task, schedule
+        self.device, self.dtype = device, dtype
+        node = setup.task.node_level
+        plan = make_plan(replicas, schedule, len(setup.samples) if node else None)
+        self.steps = plan.steps
+
+        def send(value: Any, kind: torch.dtype | None = None) -> Tensor:
+            return torch.as_tensor(value).to(device, kind)
+
+        resident = setup.resident(device)
+        y = resident.y.to(dtype) if resident.y.is_floating_point() else resident.y
+        missing = torch.full_like(y[:1], torch.nan if y.is_floating_point() else -1)
+        self.y = torch.cat([y, missing])
+        self.plan, self.measured = send(plan.train), send(plan.measure)
+        self.valid, self.test = send(plan.valid), send(plan.test)
+        self.training_rows = None if plan.labels is None else send(plan.labels)
+        self.batches = Assembler(resident, capacity(resident, self.plan), dtype)
+        self.checks = self.batches
+        if not node:
+            self.checks = Assembler(resident, capacity(resident, self.measured), dtype)
+        self.whole = self.batches.batch(self.plan[0]) if node else None
+        scaling = [setup.scaling(one) for one in replicas]
+        self.shift = torch.stack([shift for shift, _ in scaling]).to(device, dtype)[:, None]
+        self.scale = torch.stack([scale for _, scale in scaling]).to(device, dtype)[:, None]
+
+        self.step = torch.zeros(1, dtype=torch.int64, device=device)
+        nets = [setup.network(one, dtype) for one in replicas]
+        self.parameters = sum(p.numel() for p in nets[0].parameters())
+        seeds = torch.tensor([one.seed for one in replicas])
+        rates = torch.tensor([one.dropout for one in replicas], dtype=torch.float64)
+        self.net = stack(nets, send(seeds), send(rates), self.step).to(device)
+        lr = torch.tensor([one.lr for one in replicas], dtype=torch.float64)
+        decay = torch.tensor([one.weight_decay for one in replicas], dtype=torch.float64)
+        self.adam = StackedAdam(self.net, send(lr), send(decay), self.step)
+        factors = [schedule.rate(epoch) for epoch in range(schedule.epochs)]
+        self.rates = send(torch.tensor(factors), dtype)
+        shape = (len(replicas), schedule.epochs)
+        self.loss = torch.zeros(shape, dtype=torch.float64, device=device)
+        self.curves = torch.full((2, *shape), torch.nan, dtype=torch.float64, device=device)
+
+    def train_step(self) -> None:
+        """One batch, forward, backward, Adam: for every replica."""
+        epoch = self.step // self.steps
+        batch, y = self.whole, self.y[:-1]
+        if batch is None:
+            ids = self.plan.index_select(0, self.step).squeeze(0)
+            batch, y = self.batches.batch(ids), self.y[ids.long()]
+        else:
+            assert self.training_rows is not None
+            y = torch.where(self.training_rows, y, -1)
+        if y.is_floating_point():
+            y = (y - self.shift) / self.scale
+        losses = self.task.loss(self.net(batch), y)
+        gradients = torch.autograd.grad(losses.sum(), self.adam.parameters, allow_unused=True)
+        self.adam.update(gradients, self.rates.index_select(0, epoch))
+        self.loss.index_add_(1, epoch, losses.detach().double().unsqueeze(1) / self.steps)
+        self.step += 1
+
+    @torch.no_grad()
+    def measure_step(self) -> None:
+        """Every metric of the epoch just finished, for every replica."""
+        if self.whole is not None:
+            outputs, y = self.net(self.whole), self.y[:-1].expand(len(self.shift), -1)
+        else:
+            parts = [self.net(self.checks.batch(ids)) for ids in self.measured]
+            outputs = torch.cat(parts, 1)
+            y = self.y[self.measured.long().transpose(0, 1).flatten(1)]
+        scores = self.task.scores(outputs * self.scale + self.shift)
+        found = [measure(self.task, scores, y, chosen) for chosen in (self.valid, self.test)]
+        self.curves.index_copy_(2, self.step // self.steps - 1, torch.stack(found).unsqueeze(2))
+
+    def state(self) -> dict[str, Tensor]:
+        """All tensors that change from step to step."""
+        return {
+            "step": self.step,
+            "loss": self.loss,
+            "curves": self.curves,
+            "value": self.adam.value,
+            "first": self.adam.first,
+            "second": self.adam.second,
+            **{f"buffer.{name}": buffer for name, buffer in self.net.named_buffers()},
+        }
+
+
+def train_replicas(
+    samples: Samples,
+    model: Mapping[str, Any] | None,
+    replicas: Sequence[Replica],
+    schedule: Schedule,
+    *,
+    device: str = "auto",
+    dtype: torch.dtype = torch.float32,
+    folder: Path | None = None,
+    progress: Callable[[int, int], bool | None] | None = None,
+) -> Curves:
+    """Train a set of replicas side by side and measure all of them after every epoch.
+
+    Every replica gives what it would give alone: weights, batches, dropout, batch statistics and
+    optimiser are its own and depend on its seed and data alone.
+
+    Args:
+        samples: with labels.
+        model: fields of :class:`~gpnn.nn.config.GPNNConfig` but ``dropout``, the same for all.
+        replicas: what differs: data, seed, step size, weight decay, dropout.
+        schedule: epochs and steps, the same for all.
+        device: ``auto``, ``cpu``, ``cuda`` …; on a GPU the step is captured.
+        folder: where the state of the set is kept; a run that was ended goes on from there.
+        progress: called with the epochs done and all; ``False`` ends the run, which can go on
+            later where there is a folder.
+    """
+    setup, where = set_up(samples, model, replicas), pick_device(device)
+    began = time.perf_counter()
+    with deterministic(where):
+        engine = Engine(setup, replicas, schedule, where, dtype)
+        saved = None if folder is None else Saved(folder, setup, replicas, schedule, dtype)
+        done, spent = (0, 0.0) if saved is None else saved.restore(engine.state())
+        prepared = time.perf_counter() - began
+        train, check = Capture(engine, engine.train_step), Capture(engine, engine.measure_step)
+        began = last = time.perf_counter()
+        for epoch in range(done, schedule.epochs):
+            engine.net.train()
+            for _ in range(engine.steps):
+                train()
+            engine.net.eval()
+            check()
+            train.keep_up()
+            now = time.perf_counter()
+            going = progress is None or progress(epoch + 1, schedule.epochs) is not False
+            over = epoch + 1 == schedule.epochs
+            if saved is not None and (over or not going or now - last > SAVE_SECONDS):
+                saved.keep(engine.state(), epoch + 1, spent + now - began)
+                last = now
+            if not going and not over:
+                raise KeyboardInterrupt
+        loss, (valid, test) = engine.loss.cpu().numpy(), engine.curves.cpu().numpy()
+        seconds = spent + time.perf_counter() - began
+    about: dict[str, object] = {
+        "prepare_seconds": prepared,
+        "replicas": len(replicas),
+        "captured": train.captured,
+    }
+    name = torch.cuda.get_device_name(where) if where.type == "cuda" else "CPU"
+    return Curves(samples.task.metric, loss, valid, test, engine.parameters, seconds, name, about)

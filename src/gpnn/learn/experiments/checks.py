@@ -1,0 +1,47 @@
+"""What a recipe may hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import InputError
+
+__all__ = ["RANGES", "check_counts", "number", "refuse_unknown"]
+
+LEAST = {
+    "layers": 1, "hidden": 1, "d": 1, "batch_size": 1, "epochs": 1, "steps": 0, "halve_every": 0,
+    "seeds": 1, "trials": 1,
+}  # fmt: skip
+RANGES = {"lr": (1e-9, math.inf), "weight_decay": (0.0, math.inf), "dropout": (0.0, 0.999)}
+
+
+def refuse_unknown(content: Any, what: str, known: set[str]) -> None:
+    """Refuse a table with keys that mean nothing."""
+    if not isinstance(content, Mapping):
+        raise InputError(f"{what} must be a table; got {content!r}.")
+    unknown = sorted(set(content) - known)
+    if unknown:
+        raise InputError(
+            f"{', '.join(unknown)} is no field of {what}. Fields are {', '.join(sorted(known))}."
+        )
+
+
+def check_counts(held: Any, prefix: str) -> None:
+    """Refuse counts that are no whole numbers, or too small."""
+    for name, least in LEAST.items():
+        value = getattr(held, name, least)
+        if type(value) is not int or value < least:
+            raise InputError(
+                f"{prefix}{name} must be a whole number, {least} or more; got {value!r}."
+            )
+
+
+def number(name: str, value: Any, prefix: str) -> float:
+    """The value as a float, if it is a number in its range."""
+    low, high = RANGES[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        most = "" if high == math.inf else f" and {high} at most"
+        raise InputError(f"{prefix}{name} must be a number, at least {low}{most}; got {value!r}.")
+    return float(value)

@@ -1,0 +1,137 @@
+"""Jobs: one training each, told apart by everything that decides its outcome."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .recipe import Recipe
+
+__all__ = ["BASES", "Job", "Row", "key_of", "quick_recipe"]
+
+BASES = {"GIN": "gin", "GCN": "gcn", "GAT": "gat", "GraphSAGE": "sage"}
+"""The paper's names of the base GNNs, and ours."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model of a table.
+
+    Attributes:
+        base: the base GNN, as the paper spells it.
+        scheme, interactions: of GPNN; both empty for the base alone.
+        wide: the base alone, widened to the parameters of GPNN under ``scheme``.
+    """
+
+    base: str = "GIN"
+    scheme: str = ""
+    interactions: str = ""
+    wide: bool = False
+
+    @property
+    def gpnn(self) -> bool:
+        return bool(self.interactions)
+
+    @property
+    def method(self) -> str:
+        """What ``--only`` calls it."""
+        return "GPNN" if self.gpnn else f"{self.base}-wide" if self.wide else self.base
+
+    @property
+    def title(self) -> str:
+        """What reports call it."""
+        if self.wide:
+            return f"{self.base} (wide: {self.scheme})"
+        return f"GPNN {self.scheme} {self.interactions} on {self.base}" if self.gpnn else self.base
+
+    @property
+    def plain(self) -> Row:
+        """Its base alone, at the same width."""
+        return Row(self.base)
+
+    @property
+    def widened(self) -> Row:
+        """Its base alone, with as many parameters."""
+        return Row(self.base, self.scheme, wide=True)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training: it feeds the protocols of one family.
+
+    Attributes:
+        recipe: as it is for the row's base, and for a quick run if it is one.
+        row: the model.
+        family: of protocols.
+        quick: whether it is a small sample of the protocol.
+    """
+
+    recipe: Recipe
+    row: Row
+    family: str
+    quick: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.recipe.name}/{self.row.title}/{self.family}"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Fields of the network; of a widened base still without its width."""
+        base = BASES[self.row.base]
+        if base == "gin" and self.recipe.edge_labels:
+            base = "gine"
+        options = {**self.recipe.model_options(), "base": base, "gpnn": self.row.gpnn}
+        if self.row.gpnn:
+            return options | {"scheme": self.row.scheme, "interactions": self.row.interactions}
+        del options["component_feature"], options["d"]
+        return options
+
+    @property
+    def rival(self) -> dict[str, Any] | None:
+        """Of a widened base, the network whose number of parameters it gets."""
+        if not self.row.wide:
+            return None
+        row = replace(self.row, interactions="cross", wide=False)
+        return replace(self, row=row).options
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Everything that decides the outcome, once."""
+        told = {"name", "title", "bases", *self.recipe.model_options()}
+        told |= {"seeds"} if self.family == "tu-nested" else {"nested"}
+        told |= set() if self.family == "node" else {"splits"}
+        recipe = {k: value for k, value in self.recipe.to_dict().items() if k not in told}
+        return {
+            "family": self.family,
+            "recipe": recipe,
+            "model": self.options,
+            "rival": self.rival,
+            "quick": self.quick,
+        }
+
+    @property
+    def key(self) -> str:
+        return key_of(self.spec)
+
+
+def key_of(content: Any) -> str:
+    """A short name for a content, equal for equal contents alone."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def quick_recipe(recipe: Recipe) -> Recipe:
+    """A recipe for a small sample: few epochs, few seeds, a narrow network."""
+    space = replace(recipe.nested, trials=min(2, recipe.nested.trials), seeds=1)
+    return replace(
+        recipe,
+        epochs=min(4, recipe.epochs),
+        seeds=min(2, recipe.seeds),
+        hidden=min(16, recipe.hidden),
+        layers=min(2, recipe.layers),
+        nested=space,
+        bases={},
+    )

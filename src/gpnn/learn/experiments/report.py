@@ -1,0 +1,163 @@
+"""A table as a Markdown page, from the records alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .paper import Figure
+from .protocols import Summary, get_protocol
+from .recipe import Recipe
+from .results import Entry, Part, deviations, used
+from .tables import TABLES
+
+__all__ = ["QUICK", "made_with", "to_markdown"]
+
+QUICK = (
+    "**QUICK: a small sample (few graphs, folds, seeds and epochs, a narrow network) that shows "
+    "that the table runs from end to end. Its figures mean nothing.**"
+)
+NONE = "—"
+_LEGEND = """\
+*Measured* and *paper* are mean ± standard deviation; *s.e.* is the standard error of the measured
+mean. *Difference* is measured less paper in units of the combined standard deviation,
+√(s₁² + s₂²). *Gain* is the mean difference to the base GNN trained in the same run, ± its standard
+error: over the base at the same width, and over the base widened to as many parameters, fold by
+fold and seed by seed; positive is better, for errors too. An empty cell (—) was not measured, or is
+not in the paper. `tu-nested` has no published figure.
+"""
+
+
+def to_markdown(table: str, parts: Sequence[Part], command: str, quick: bool = False) -> str:
+    """The page of a table."""
+    records = used(parts)
+    lines = [f"# {table}: {TABLES[table]}{' (QUICK)' if quick else ''}", ""]
+    if quick:
+        lines += [QUICK, ""]
+    lines += [f"Made by `{command}` from `runs.jsonl`. {made_with(records)}", ""]
+    lines += ["Accuracy and ROC-AUC in per cent; mean absolute error as it is. " + _LEGEND]
+    lines += _protocols(parts)
+    for protocol in dict.fromkeys(part.protocol for part in parts):
+        lines += _overview([part for part in parts if part.protocol == protocol])
+    for dataset in dict.fromkeys(part.column.dataset for part in parts):
+        lines += _details([part for part in parts if part.column.dataset == dataset])
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def made_with(records: Iterable[dict[str, Any]]) -> str:
+    """Commits, devices and versions of the records, in one sentence."""
+    held = list(records)
+    if not held:
+        return "No run is finished yet."
+    commits = ", ".join(f"`{name}`" for name in sorted({r["commit"] for r in held}))
+    devices = ", ".join(sorted({r["device"] for r in held if "device" in r}))
+    tools = sorted({f"{k} {v}" for r in held for k, v in r["versions"].items()})
+    hours = sum(r["seconds"] for r in {r["key"].partition(":")[0]: r for r in held}.values()) / 3600
+    took = f"{hours:.1f} h" if hours >= 1 else f"{60 * hours:.1f} min"
+    on = f"; device {devices}" if devices else ""
+    return f"{len(held)} records; commit {commits}{on}; {', '.join(tools)}; {took} of computing."
+
+
+def _protocols(parts: Sequence[Part]) -> list[str]:
+    lines = []
+    for name in dict.fromkeys(part.protocol for part in parts):
+        rule = get_protocol(name)
+        warning = f" **{rule.warning}**" if rule.warning else ""
+        lines.append(f"- `{name}`: {rule.rule}.{warning}")
+    return [*lines, ""]
+
+
+def _overview(parts: Sequence[Part]) -> list[str]:
+    """Methods by datasets: measured, and the paper's figure in brackets."""
+    titles = list(dict.fromkeys(entry.row.title for part in parts for entry in part.entries))
+    head = ["method", *(part.title for part in parts)]
+    lines = [f"## {parts[0].protocol}", "", *_warning(parts[0].protocol), *_rule(head)]
+    for title in titles:
+        cells = [title]
+        for part in parts:
+            entry = next((e for e in part.entries if e.row.title == title), None)
+            shown = NONE if entry is None else _pair(entry.measured, part.digits)
+            paper = f" ({_pair(entry.paper, part.digits)})" if entry and entry.paper else ""
+            cells.append(shown + paper)
+        lines.append(_line(cells))
+    quoted = any(entry.paper for part in parts for entry in part.entries)
+    return [*lines, "", *(["The paper's figures in brackets.", ""] if quoted else [])]
+
+
+def _details(parts: Sequence[Part]) -> list[str]:
+    head = ["protocol", "method", "measured", "s.e.", "paper", "difference", "gain over base"]
+    head += ["gain over wide base", "parameters", "folds × seeds"]
+    lines = [f"## {parts[0].title}", "", *_recipes(parts[0]), "", *_rule(head)]
+    for part in parts:
+        lines += [_line(_detail(part, entry)) for entry in part.entries]
+        for name, figure in part.quoted:
+            cells = [part.protocol, f"{name} (quoted)", NONE, NONE, _pair(figure, part.digits)]
+            lines.append(_line([*cells, *[NONE] * (len(head) - len(cells))]))
+    warnings = [line for part in parts for line in _warning(part.protocol)]
+    return [*lines, "", *warnings]
+
+
+def _recipes(part: Part) -> list[str]:
+    """What the models were trained with; once, or for every base where it differs."""
+    told: dict[str, list[str]] = {}
+    for base, recipe in part.recipes.items():
+        told.setdefault(_recipe(recipe), []).append(base)
+    return [f"{', '.join(bases)}: {said}" for said, bases in told.items()]
+
+
+def _recipe(recipe: Recipe) -> str:
+    rate = f"halved every {recipe.halve_every}" if recipe.halve_every else "constant"
+    return (
+        f"{recipe.layers} layers, hidden {recipe.hidden}, batches of {recipe.batch_size}, "
+        f"{recipe.epochs} epochs, lr {recipe.lr:g} {rate}, dropout {recipe.dropout:g}, "
+        f"weight decay {recipe.weight_decay:g}, readout {recipe.readout}, edge labels "
+        f"{'read' if recipe.edge_labels else 'not read'}."
+    )
+
+
+def _detail(part: Part, entry: Entry) -> list[str]:
+    measured, record, digits = entry.measured, entry.record, part.digits
+    away = deviations(measured, entry.paper)
+    return [
+        part.protocol,
+        entry.row.title,
+        _pair(measured, digits),
+        _number(measured.error if measured else None, digits),
+        _pair(entry.paper, digits),
+        NONE if away is None else f"{away:+.2f}",
+        _gain(entry.over_base, digits),
+        _gain(entry.over_wide, digits),
+        NONE if record is None else f"{record['parameters']:,}",
+        NONE if record is None else f"{record['folds']} × {record['seeds']}",
+    ]
+
+
+def _warning(protocol: str) -> list[str]:
+    warning = get_protocol(protocol).warning
+    return [f"> {warning}", ""] if warning else []
+
+
+def _rule(head: Sequence[str]) -> list[str]:
+    return [_line(head), f"|{'---|' * len(head)}"]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _pair(held: Summary | Figure | None, digits: int) -> str:
+    if held is None:
+        return NONE
+    spread = f" ± {_number(held.std, digits)}" if held.std is not None else ""
+    return _number(held.mean, digits) + spread
+
+
+def _gain(held: Summary | None, digits: int) -> str:
+    if held is None:
+        return NONE
+    spread = f" ± {_number(held.error, digits)}" if held.error is not None else ""
+    return f"{held.mean:+.{digits}f}{spread}"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return NONE if value is None else f"{value:.{digits}f}"

@@ -1,0 +1,170 @@
+"""The results of a table, put together from the records: nothing here is typed by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .jobs import Row
+from .paper import Figure, figure
+from .protocols import Measured, Summary, get_protocol, summarise
+from .protocols.base import higher_is_better
+from .recipe import Recipe
+from .tables import Column, columns, make_job
+from .training import record_key
+
+__all__ = ["Entry", "Part", "collect", "deviations", "gain", "used"]
+
+Record = dict[str, Any]
+SETTINGS = {"tu-1": "1", "tu-2": "2"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model under a protocol.
+
+    Attributes:
+        row: the model.
+        record: its line in ``runs.jsonl``, or ``None``.
+        paper: the published figure, or ``None``.
+        over_base, over_wide: of GPNN, the gain over its base at the same width and at the same
+            number of parameters: positive is better; ``None`` where a record is missing.
+    """
+
+    row: Row
+    record: Record | None
+    paper: Figure | None
+    over_base: Summary | None = None
+    over_wide: Summary | None = None
+
+    @property
+    def measured(self) -> Summary | None:
+        """Mean, deviation and error in the paper's unit: per cent, or the error itself."""
+        if self.record is None:
+            return None
+        factor = unit(self.record["metric"])
+        mean, std, error = (self.record[name] for name in ("mean", "std", "error"))
+        return Summary(factor * mean, _times(factor, std), _times(factor, error))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A dataset of a table under one protocol.
+
+    Attributes:
+        column, protocol: which.
+        recipes: of every base GNN.
+        entries: the models.
+        quoted: published figures of methods that are not trained.
+    """
+
+    column: Column
+    protocol: str
+    recipes: Mapping[str, Recipe]
+    entries: tuple[Entry, ...]
+    quoted: tuple[tuple[str, Figure], ...]
+
+    @property
+    def title(self) -> str:
+        return next(iter(self.recipes.values())).title
+
+    @property
+    def digits(self) -> int:
+        """Decimals that are shown."""
+        return 3 if self.protocol == "zinc" else 2
+
+
+def unit(metric: str) -> float:
+    """Accuracy and ROC-AUC are told in per cent."""
+    return 100.0 if higher_is_better(metric) else 1.0
+
+
+def collect(
+    table: str,
+    records: Mapping[str, Record],
+    quick: bool = False,
+    recipes: Mapping[str, Recipe] | None = None,
+) -> list[Part]:
+    """Every dataset and protocol of a table, with the records there are."""
+    return [
+        _part(table, column, protocol, records, quick, recipes)
+        for column in columns(table)
+        for protocol in column.protocols
+    ]
+
+
+def _part(
+    table: str,
+    column: Column,
+    protocol: str,
+    records: Mapping[str, Record],
+    quick: bool,
+    recipes: Mapping[str, Recipe] | None,
+) -> Part:
+    rule, dataset = get_protocol(protocol), column.dataset
+    jobs = {row: make_job(dataset, row, rule.family, quick, recipes) for row in column.rows}
+    found = {row: records.get(record_key(job, rule)) for row, job in jobs.items()}
+    entries = [
+        Entry(
+            row,
+            found[row],
+            _published(table, protocol, dataset, row),
+            gain(found[row], found.get(row.plain)) if row.gpnn else None,
+            gain(found[row], found.get(row.widened)) if row.gpnn else None,
+        )
+        for row in column.rows
+    ]
+    setting = SETTINGS.get(protocol, "")
+    quoted = []
+    if protocol != "tu-nested":
+        seen = ((name, figure(table, setting, dataset, name)) for name in column.quoted)
+        quoted = [(name, held) for name, held in seen if held is not None]
+    by_base = {row.base: job.recipe for row, job in jobs.items()}
+    return Part(column, protocol, by_base, tuple(entries), tuple(quoted))
+
+
+def _published(table: str, protocol: str, dataset: str, row: Row) -> Figure | None:
+    if row.wide or protocol == "tu-nested":
+        return None
+    setting = SETTINGS.get(protocol, "")
+    if not row.gpnn:
+        return figure(table, setting, dataset, row.base)
+    base = row.base if table == "node-classification" else ""
+    return figure(table, setting, dataset, "GPNN", base, row.scheme, row.interactions)
+
+
+def gain(record: Record | None, other: Record | None) -> Summary | None:
+    """How much better a model is than another, from the differences of every fold and seed.
+
+    Positive is better, for errors too. The standard error comes from the folds, each averaged over
+    its seeds (seeds of one fold share their test part), or from the seeds where there is one fold.
+    """
+    if record is None or other is None:
+        return None
+    factor = unit(record["metric"]) * (1 if higher_is_better(record["metric"]) else -1)
+    values = {(one["fold"], one["seed"]): one["value"] for one in other["values"]}
+    pairs = [
+        Measured(one["fold"], one["seed"], factor * (one["value"] - values[place]), one["epoch"])
+        for one in record["values"]
+        if (place := (one["fold"], one["seed"])) in values
+    ]
+    return summarise(pairs) if pairs else None
+
+
+def deviations(measured: Summary | None, paper: Figure | None) -> float | None:
+    """The difference to the paper in units of the combined standard deviation."""
+    if measured is None or paper is None or measured.std is None:
+        return None
+    combined = math.hypot(measured.std, paper.std)
+    return (measured.mean - paper.mean) / combined if combined else None
+
+
+def used(parts: Sequence[Part]) -> list[Record]:
+    """The records that stand in a table."""
+    return [entry.record for part in parts for entry in part.entries if entry.record is not None]
+
+
+def _times(factor: float, value: float | None) -> float | None:
+    return None if value is None else factor * value

@@ -1,0 +1,191 @@
+"""One job from data to records: load, train in pieces that can be resumed, measure, write."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..engine import Curves, Schedule, train_replicas
+from ..samples import Samples
+from .data import load_data
+from .jobs import Job
+from .lock import locked
+from .protocols import Given, Member, Plan, Protocol, family, summarise
+from .provenance import commit, versions
+from .runs import Runs
+from .width import widen
+
+__all__ = ["OutOfTime", "is_done", "record_key", "run_job"]
+
+PIECE = 120
+"""Replicas that are trained at once: a run that is killed keeps the pieces that were finished."""
+
+Progress = Callable[[float], bool]
+"""Told the share that is done; says whether to go on."""
+
+
+class OutOfTime(Exception):
+    """The time given is spent; what was done so far is kept."""
+
+
+def is_done(job: Job, records: dict[str, Any]) -> bool:
+    """Whether every protocol of the job has its record."""
+    return all(record_key(job, protocol) in records for protocol in family(job.family))
+
+
+def run_job(
+    job: Job,
+    out: str | Path,
+    data: str | None = None,
+    device: str = "auto",
+    progress: Callable[[float], None] | None = None,
+    deadline: float | None = None,
+    wait: bool = False,
+) -> bool:
+    """Bring the records of a job into ``runs.jsonl``; training goes on where it was interrupted.
+
+    Args:
+        progress: called with the share of the training that is done, from 0 to 1.
+        deadline: by ``time.time()``; :class:`OutOfTime` is raised after it.
+        wait: for another process that is at this job; else ``False`` is returned.
+    """
+    runs = Runs(out)
+    lock = runs.out / "work" / f"{job.key}.lock"
+    with locked(lock, wait) as mine:
+        if not mine:
+            return False
+        held = runs.load_curves(runs.curves_path(job.key))
+        if held is None:
+            _train(job, runs, data, device, _watched(progress, deadline))
+            held = runs.load_curves(runs.curves_path(job.key))
+            assert held is not None
+        members, curves, facts = held
+        for protocol in family(job.family):
+            runs.append(_record(job, protocol, members, curves, facts))
+        shutil.rmtree(runs.work(job.key), ignore_errors=True)
+        with suppress(OSError):
+            lock.unlink()
+    return True
+
+
+def _train(job: Job, runs: Runs, data: str | None, device: str, progress: Progress) -> None:
+    samples = load_data(job.recipe, data, job.quick)
+    options = job.options
+    if job.rival is not None:
+        options = widen(samples, options, job.rival)
+    plan = family(job.family)[0].plan(Given(samples, job.recipe, job.quick, data))
+    cuts = range(0, len(plan.replicas), PIECE)
+    pieces = []
+    for number, start in enumerate(cuts):
+        part = Plan(plan.members[start : start + PIECE], plan.replicas[start : start + PIECE])
+        folder = runs.work(job.key) / f"piece-{number}"
+
+        def tell(share: float, number: int = number) -> bool:
+            return progress((number + share) / len(cuts))
+
+        pieces.append(
+            _train_piece(runs, part, samples, options, job.recipe.schedule(), folder, device, tell)
+        )
+    facts = {
+        "model": options,
+        "data": samples.digest(),
+        "commit": commit(),
+        "versions": versions(),
+    }
+    runs.save_curves(runs.curves_path(job.key), plan.members, _join(pieces), facts)
+
+
+def _train_piece(
+    runs: Runs,
+    plan: Plan,
+    samples: Samples,
+    options: dict[str, Any],
+    schedule: Schedule,
+    folder: Path,
+    device: str,
+    progress: Progress,
+) -> Curves:
+    """Curves of some replicas, read if they are there, else trained and kept."""
+    path = folder / "curves.npz"
+    held = runs.load_curves(path)
+    if held is not None:
+        return held[1]
+    if not progress(0.0):
+        raise OutOfTime
+    try:
+        curves = train_replicas(
+            samples,
+            options,
+            plan.replicas,
+            schedule,
+            device=device,
+            folder=folder,
+            progress=lambda done, total: progress(done / total),
+        )
+    except KeyboardInterrupt:  # also how the trainer answers a progress of False
+        if not progress(0.0):
+            raise OutOfTime from None
+        raise
+    runs.save_curves(path, plan.members, curves, {})
+    return curves
+
+
+def _join(pieces: list[Curves]) -> Curves:
+    first = pieces[0]
+    loss, valid, test = (
+        np.concatenate([getattr(piece, name) for piece in pieces])
+        for name in ("loss", "valid", "test")
+    )
+    seconds = sum(piece.seconds for piece in pieces)
+    return replace(first, loss=loss, valid=valid, test=test, seconds=seconds)
+
+
+def _watched(tell: Callable[[float], None] | None, deadline: float | None) -> Progress:
+    def progress(share: float) -> bool:
+        if tell is not None and share:
+            tell(share)
+        return deadline is None or time.time() < deadline
+
+    return progress
+
+
+def record_key(job: Job, protocol: Protocol) -> str:
+    """The key of a record."""
+    return f"{job.key}:{protocol.name}"
+
+
+def _record(
+    job: Job, protocol: Protocol, members: list[Member], curves: Curves, facts: dict[str, Any]
+) -> dict[str, Any]:
+    """One line of ``runs.jsonl``."""
+    measured = protocol.choose(members, curves)
+    return {
+        "key": record_key(job, protocol),
+        "protocol": protocol.name,
+        "dataset": job.recipe.name,
+        "method": job.row.title,
+        "quick": job.quick,
+        "metric": curves.metric,
+        **asdict(summarise(measured)),
+        "values": [asdict(one) for one in measured],
+        "seeds": len({one.seed for one in measured}),
+        "folds": len({one.fold for one in measured}),
+        "replicas": len(members),
+        "model": facts["model"],
+        "row": asdict(job.row),
+        "recipe": job.recipe.to_dict(),
+        "parameters": curves.parameters,
+        "seconds": round(curves.seconds, 3),
+        "device": curves.device,
+        "about": dict(curves.about),
+        "data": facts["data"],
+        "versions": facts["versions"],
+        "commit": facts["commit"],
+    }

@@ -1,0 +1,75 @@
+"""Dropout that stacked replicas draw each for itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["Draw", "Dropout", "kept"]
+
+MASK = 0xFFFFFFFF
+CALLS = 64
+
+
+@dataclass
+class Draw:
+    """What the masks of a stacked dropout depend on.
+
+    Attributes:
+        seed: of every replica, [R]; ``step``: how many steps were taken, [1]; both int64.
+        rate: the share that is dropped, by replica, float [R].
+        site: the number of the module in the network.
+    """
+
+    seed: Tensor
+    step: Tensor
+    rate: Tensor
+    site: int
+
+
+class Dropout(nn.Dropout):
+    r"""Dropout; stacked, the mask of an entry is a function of the seed of its replica, the step,
+    the place in the network and the number of its row in the whole set of data alone:
+
+    .. math::
+        y_{ri} = \frac{x_{ri}}{1 - p_r} \,
+            \big[\, hash(seed_r, step, place, row_i, column_i) \ge 2^{32} p_r \,\big]
+
+    so that a replica is dropped out the same way whatever it is trained beside.
+
+    Shapes: x [..., rows, features], rows [R, rows] → like x. A module that is called several times
+    in a step says which call it is.
+    """
+
+    draw: Draw | None = None
+
+    def forward(self, x: Tensor, rows: Tensor | None = None, call: int = 0) -> Tensor:
+        if self.draw is None:
+            return super().forward(x)
+        if not self.training:
+            return x
+        assert rows is not None
+        return x * kept(self.draw, call, rows, x.shape[-1], x.dtype)
+
+
+def kept(draw: Draw, call: int, rows: Tensor, width: int, dtype: torch.dtype) -> Tensor:
+    """0 for what is dropped, 1 / (1 - p) for what is kept, [R, rows, width]."""
+    if rows.is_cuda:
+        from .fused import dropout_mask
+
+        return dropout_mask(draw, CALLS * draw.site + call, rows, width, dtype)
+    key = mix(mix(mix(draw.seed) ^ draw.step) + CALLS * draw.site + call)
+    row = mix(rows.long() ^ key.unsqueeze(1))
+    bits = mix(row.unsqueeze(2) + torch.arange(width, device=rows.device) * 0x9E3779B1)
+    rate = draw.rate.double()[:, None, None]
+    return (bits >= (rate * 2**32)).to(dtype) / (1 - rate).to(dtype)
+
+
+def mix(x: Tensor) -> Tensor:
+    """A hash of 32-bit numbers held in int64 (the finaliser of MurmurHash 3)."""
+    x = x & MASK
+    x = (x ^ (x >> 16)) * 0x85EBCA6B & MASK
+    x = (x ^ (x >> 13)) * 0xC2B2AE35 & MASK
+    return x ^ (x >> 16)

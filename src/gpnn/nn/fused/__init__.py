@@ -1,0 +1,21 @@
+"""Kernels for CUDA where plain PyTorch takes many, each beside the plain code it stands in for.
+
+Small graphs leave a GPU waiting for launches, so what counts is how few kernels a step has, and
+that none of them runs on a few processors only. Imported where a tensor lies on a GPU, and needs
+Triton, which CUDA builds of PyTorch bring along.
+"""
+
+from .adam import adam_step
+from .dropout import dropout_mask
+from .maps import map_rows, outer_rows
+from .norm import normalise
+from .sums import segment_sums
+
+__all__ = [
+    "adam_step",
+    "dropout_mask",
+    "map_rows",
+    "normalise",
+    "outer_rows",
+    "segment_sums",
+]

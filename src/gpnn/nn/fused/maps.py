@@ -1,0 +1,164 @@
+r"""Linear maps that differ by group of rows, and their gradients, for all replicas in one kernel;
+the plain code is :mod:`gpnn.nn.grouped`.
+
+A gradient :math:`\sum_i x_i^T g_i` over many thousand rows of a small map keeps only a few
+processors busy if it is taken as one product, so it is taken in spans of rows, which are added up
+in a fixed order.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+__all__ = ["map_rows", "outer_rows"]
+
+TALL, SPAN, DEEP = 64, 256, 32
+Groups = tuple[tuple[int, int, int], ...]
+
+
+@triton.jit(do_not_specialize=["rows", "maps"])
+def _map(x, weight, bias, out, tiles, rows, inner, outer, maps, step_in, step_out,
+         BIASED: tl.constexpr, TALL: tl.constexpr, DEEP: tl.constexpr,
+         WIDE: tl.constexpr):  # fmt: skip
+    tile, replica = tl.program_id(0), tl.program_id(2).to(tl.int64)
+    start = tl.load(tiles + 3 * tile)
+    stop = tl.load(tiles + 3 * tile + 1)
+    number = tl.load(tiles + 3 * tile + 2)
+    row = start + tl.arange(0, TALL)
+    column = tl.program_id(1) * WIDE + tl.arange(0, WIDE)
+    there, fits = row < stop, column < outer
+    total = tl.zeros((TALL, WIDE), dtype=tl.float32)
+    if number >= 0:
+        own = weight + (replica * maps + number) * inner * outer
+        for first in range(0, inner, DEEP):
+            depth = first + tl.arange(0, DEEP)
+            deep = depth < inner
+            part = tl.load(x + (replica * rows + row)[:, None] * inner + depth[None, :],
+                           mask=there[:, None] & deep[None, :], other=0)  # fmt: skip
+            chosen = tl.load(own + depth[:, None] * step_in + column[None, :] * step_out,
+                             mask=deep[:, None] & fits[None, :], other=0)  # fmt: skip
+            total = tl.dot(part, chosen, total, input_precision="ieee")
+        if BIASED:
+            shift = tl.load(bias + (replica * maps + number) * outer + column, mask=fits, other=0)
+            total += shift[None, :]
+    tl.store(out + (replica * rows + row)[:, None] * outer + column[None, :], total,
+             mask=there[:, None] & fits[None, :])  # fmt: skip
+
+
+@triton.jit(do_not_specialize=["rows", "spans"])
+def _outer(x, grad, parts, sums, table, rows, inner, outer, spans, across, BIASED: tl.constexpr,
+           DEEP: tl.constexpr, HIGH: tl.constexpr, WIDE: tl.constexpr):  # fmt: skip
+    span, replica = tl.program_id(0), tl.program_id(2).to(tl.int64)
+    high, wide = tl.program_id(1) // across, tl.program_id(1) % across
+    start, stop = tl.load(table + 2 * span), tl.load(table + 2 * span + 1)
+    line = high * HIGH + tl.arange(0, HIGH)
+    column = wide * WIDE + tl.arange(0, WIDE)
+    total = tl.zeros((HIGH, WIDE), dtype=tl.float32)
+    shift = tl.zeros((WIDE,), dtype=tl.float32)
+    for first in range(start, stop, DEEP):
+        row = first + tl.arange(0, DEEP)
+        there = row < stop
+        place = replica * rows + row
+        left = tl.load(x + place[None, :] * inner + line[:, None],
+                       mask=there[None, :] & (line < inner)[:, None], other=0)  # fmt: skip
+        right = tl.load(grad + place[:, None] * outer + column[None, :],
+                        mask=there[:, None] & (column < outer)[None, :], other=0)  # fmt: skip
+        total = tl.dot(left, right, total, input_precision="ieee")
+        if BIASED:
+            shift += tl.sum(right, 0)
+    base = (replica * spans + span) * inner * outer
+    tl.store(parts + base + line[:, None] * outer + column[None, :], total,
+             mask=(line < inner)[:, None] & (column < outer)[None, :])  # fmt: skip
+    if BIASED:
+        lead = column < tl.where(high == 0, outer, 0)
+        tl.store(sums + (replica * spans + span) * outer + column, shift, mask=lead)
+
+
+@triton.jit(do_not_specialize=["spans", "maps", "size"])
+def _add(parts, out, ptr, spans, maps, size, WIDE: tl.constexpr):
+    number, replica = tl.program_id(1), tl.program_id(2).to(tl.int64)
+    at = tl.program_id(0) * WIDE + tl.arange(0, WIDE)
+    inside = at < size
+    total = tl.zeros((WIDE,), dtype=tl.float32)
+    for span in range(tl.load(ptr + number), tl.load(ptr + number + 1)):
+        total += tl.load(parts + (replica * spans + span) * size + at, mask=inside, other=0)
+    tl.store(out + (replica * maps + number) * size + at, total, mask=inside)
+
+
+@lru_cache(maxsize=256)
+def _tiles(groups: Groups, rows: int, device: torch.device) -> Tensor:
+    """(start, stop, map) of blocks of at most ``TALL`` rows; -1 for rows of no group."""
+    out, at = [], 0
+    for start, stop, number in (*groups, (rows, rows, -1)):
+        for first, last, own in ((at, start, -1), (start, stop, number)):
+            out += [(k, min(k + TALL, last), own) for k in range(first, last, TALL)]
+        at = stop
+    return torch.tensor(out, dtype=torch.int32, device=device)
+
+
+@lru_cache(maxsize=256)
+def _spans(groups: Groups, maps: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """(start, stop) of spans of rows, map by map, and where each map's begin."""
+    found: list[list[tuple[int, int]]] = [[] for _ in range(maps)]
+    for start, stop, number in groups:
+        found[number] += [(k, min(k + SPAN, stop)) for k in range(start, stop, SPAN)]
+    ptr = torch.tensor([0] + [len(own) for own in found]).cumsum(0)
+    flat = [span for own in found for span in own] or [(0, 0)]
+    return (
+        torch.tensor(flat, dtype=torch.int32, device=device),
+        ptr.to(device, torch.int32),
+    )
+
+
+def map_rows(
+    x: Tensor, weight: Tensor, bias: Tensor | None, groups: Groups, transposed: bool = False
+) -> Tensor:
+    """Rows times the map of their group. Shapes: x [R, rows, f], weight [R, maps, f, o] (or
+    [R, maps, o, f] if ``transposed``), bias [R, maps, o] → [R, rows, o]."""
+    replicas, rows, inner = x.shape
+    maps, outer = weight.shape[1], weight.shape[2 if transposed else 3]
+    out = torch.empty(replicas, rows, outer, dtype=x.dtype, device=x.device)
+    if not out.numel():
+        return out
+    tiles = _tiles(groups, rows, x.device)
+    wide = min(64, max(16, triton.next_power_of_2(outer)))
+    steps = (1, inner) if transposed else (outer, 1)
+    weight = weight.contiguous()
+    _map[(len(tiles), triton.cdiv(outer, wide), replicas)](
+        x.contiguous(), weight, weight if bias is None else bias.contiguous(), out, tiles, rows,
+        inner, outer, maps, *steps, bias is not None, TALL, DEEP, wide,
+    )  # fmt: skip
+    return out
+
+
+def outer_rows(
+    x: Tensor, grad: Tensor, maps: int, groups: Groups, biased: bool
+) -> tuple[Tensor, Tensor | None]:
+    """Σ x_iᵀ g_i over the rows of every map, and Σ g_i. Shapes: x [R, rows, f], grad [R, rows, o]
+    → [R, maps, f, o], [R, maps, o]."""
+    replicas, rows, inner = x.shape
+    outer = grad.shape[2]
+    table, ptr = _spans(groups, maps, x.device)
+    spans = len(table)
+    parts = x.new_empty(replicas, spans, inner, outer)
+    sums = x.new_empty(replicas, spans, outer) if biased else parts
+    high, wide = (min(64, max(16, triton.next_power_of_2(n))) for n in (inner, outer))
+    across = triton.cdiv(outer, wide)
+    _outer[(spans, triton.cdiv(inner, high) * across, replicas)](
+        x.contiguous(), grad.contiguous(), parts, sums, table, rows, inner, outer, spans, across,
+        biased, DEEP, high, wide,
+    )  # fmt: skip
+    out = x.new_empty(replicas, maps, inner, outer)
+    _add[(triton.cdiv(inner * outer, 1024), maps, replicas)](
+        parts, out, ptr, spans, maps, inner * outer, 1024
+    )
+    if not biased:
+        return out, None
+    shift = x.new_empty(replicas, maps, outer)
+    _add[(triton.cdiv(outer, 128), maps, replicas)](sums, shift, ptr, spans, maps, outer, 128)
+    return out, shift

@@ -1,0 +1,58 @@
+"""Rows of a table by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+__all__ = ["lookup"]
+
+DENSE_BELOW = 512
+
+
+class _Lookup(torch.autograd.Function):
+    """A stacked table; the gradient is a product with the one-hot rows, so that many rows that
+    meet in one place do not wait for each other."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, index: Tensor) -> Tensor:
+        replicas, size, width = table.shape
+        ctx.save_for_backward(index)
+        ctx.size = size
+        if index.dim() == 1:
+            return table.index_select(1, index)
+        shift = torch.arange(replicas, device=table.device, dtype=index.dtype).unsqueeze(1) * size
+        rows = (index + shift).reshape(-1)
+        return table.reshape(-1, width).index_select(0, rows).view(replicas, -1, width)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (index,) = ctx.saved_tensors
+        if ctx.size <= DENSE_BELOW:
+            number = torch.arange(ctx.size, device=grad.device, dtype=index.dtype).unsqueeze(1)
+            chosen = (number == index.unsqueeze(-2)).to(grad.dtype)
+            if chosen.dim() == 2:
+                chosen = chosen.expand(grad.shape[0], -1, -1)
+            return torch.bmm(chosen, grad), None
+        replicas, _, width = grad.shape
+        if index.dim() == 1:
+            index = index.expand(replicas, -1)
+        shift = torch.arange(replicas, device=grad.device, dtype=index.dtype).unsqueeze(1)
+        into = grad.new_zeros(replicas * ctx.size, width)
+        into.index_add_(0, (index + shift * ctx.size).reshape(-1), grad.reshape(-1, width))
+        return into.view(replicas, ctx.size, width), None
+
+
+def lookup(table: Tensor, index: Tensor) -> Tensor:
+    """Rows ``index`` of the table.
+
+    Shapes: table [rows, f], index [n] → [n, f]; stacked: table [R, rows, f], index [R, n], or [n]
+    for all replicas alike → [R, n, f].
+    """
+    if table.dim() == 2:
+        return functional.embedding(index, table)
+    out: Tensor = _Lookup.apply(table, index)
+    return out

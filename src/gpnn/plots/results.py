@@ -1,0 +1,94 @@
+"""A table of results as a picture: what was measured, and what the paper says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .palette import INK, palette
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..learn.experiments.results import Part
+
+__all__ = ["draw_results"]
+
+COLUMNS = 3
+
+
+def draw_results(parts: Sequence[Part], title: str) -> Figure:
+    """One panel per dataset, one line per model; a filled dot with its standard deviation for what
+    was measured, an open one for the paper's figure, a colour per protocol. Base GNNs are set in
+    bold."""
+    from matplotlib.figure import Figure
+
+    datasets = list(dict.fromkeys(part.column.dataset for part in parts))
+    protocols = list(dict.fromkeys(part.protocol for part in parts))
+    colours = dict(zip(protocols, palette(max(3, len(protocols))), strict=False))
+    columns = 2 if len(datasets) == 4 else min(COLUMNS, len(datasets))
+    rows = -(-len(datasets) // columns)
+    most = max(len(part.entries) for part in parts)
+    figure = Figure(figsize=(5.0 * columns, rows * (0.34 * most + 0.9) + 1.0), layout="constrained")
+    figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold", color=INK)
+    for place, dataset in enumerate(datasets):
+        axes = figure.add_subplot(rows, columns, place + 1)
+        held = [part for part in parts if part.column.dataset == dataset]
+        _panel(axes, held, colours)
+        if place % columns:
+            axes.set_yticklabels([])
+    _legend(figure, colours)
+    return figure
+
+
+def _panel(axes: Any, parts: Sequence[Part], colours: dict[str, str]) -> None:
+    count = len(parts[0].entries)
+    for number, part in enumerate(parts):
+        shift = 0.5 * ((number + 0.5) / len(parts) - 0.5)
+        colour = colours[part.protocol]
+        for place, entry in enumerate(part.entries):
+            y = place + shift
+            if entry.paper is not None:
+                axes.errorbar(
+                    entry.paper.mean, y + 0.09, xerr=entry.paper.std, fmt="o", ms=5, mfc="white",
+                    mec=colour, ecolor=colour, elinewidth=0.7, alpha=0.65,
+                )  # fmt: skip
+            measured = entry.measured
+            if measured is not None:
+                axes.errorbar(
+                    measured.mean, y, xerr=measured.std, fmt="o", ms=5, color=colour,
+                    elinewidth=1.4,
+                )  # fmt: skip
+    axes.set_title(parts[0].title, loc="left", fontsize=10, color=INK)
+    axes.set_ylim(count - 0.4, -0.6)
+    axes.set_yticks(range(count), [entry.row.title for entry in parts[0].entries], fontsize=8)
+    for label, entry in zip(axes.get_yticklabels(), parts[0].entries, strict=True):
+        if not entry.row.gpnn:
+            label.set_fontweight("bold")
+    axes.set_xlabel(_unit(parts[0].protocol), fontsize=8)
+    axes.tick_params(axis="x", labelsize=8)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", color="#e6e6ea", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _unit(protocol: str) -> str:
+    if protocol == "zinc":
+        return "mean absolute error, lower is better"
+    return "ROC-AUC, %" if protocol == "ogb" else "accuracy, %"
+
+
+def _legend(figure: Any, colours: dict[str, str]) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], marker="o", color=colour, label=name) for name, colour in colours.items()
+    ]
+    handles += [
+        Line2D([], [], marker="o", linestyle="", color=INK, label="measured"),
+        Line2D([], [], marker="o", linestyle="", mfc="white", mec=INK, label="the paper"),
+    ]
+    figure.legend(
+        handles=handles, loc="outside lower left", ncols=len(handles), frameon=False, fontsize=8
+    )

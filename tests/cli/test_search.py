@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpnn.learn.experiments import search_store
+from gpnn.learn.experiments.recipe import load_recipe, read_recipe
+
+pytest.importorskip("optuna", reason="Optuna is an extra")
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Path:
+    path = tmp_path / "space.toml"
+    path.write_text("layers = [1, 2]\nhidden = [8]\nlr = {low = 0.005, high = 0.02, log = true}\n")
+    return path
+
+
+def test_a_quick_search_and_its_resumption(
+    gpnn: Callable[..., object], tmp_path: Path, space: Path
+) -> None:
+    words = ("search", "mutag", "--quick", "--space", space, "--out", tmp_path / "out",
+             "--device", "cpu")  # fmt: skip
+    done = gpnn(*words, "--trials", 2)
+    assert done.code == 0, done.err
+    for said in ("QUICK", "budget    2 trials of 2 models", "test samples are not looked at"):
+        assert said in done.err
+    assert "trial 2/2" in done.err
+    assert "QUICK MUTAG, GPNN core-degree edges on GIN: 2 trials" in done.out
+    assert "best.toml" in done.out
+    again = gpnn(*words, "--trials", 3, "--json")
+    assert "trial 3/3" in again.err
+    assert "trial 1/3" not in again.err
+    document = json.loads(again.out)
+    assert document["complete"]
+    assert [trial["number"] for trial in document["trials"]] == [1, 2, 3]
+    recipe = read_recipe(tmp_path / "out" / "best.toml")
+    assert recipe.hidden == 8
+    assert recipe.name == "MUTAG"
+    assert recipe.epochs == load_recipe("MUTAG").epochs
+    assert recipe.lr == document["best"]["values"]["lr"]
+
+
+def test_a_baseline_has_no_radius(gpnn: Callable[..., object], tmp_path: Path) -> None:
+    done = gpnn("search", "MUTAG", "--quick", "--baseline", "--trials", 1, "--json",
+                "--out", tmp_path / "out", "--device", "cpu")  # fmt: skip
+    assert done.code == 0, done.err
+    document = json.loads(done.out)
+    assert "d" not in document["search"]["space"]
+    assert document["search"]["model"] == {"method": "GIN"}
+
+
+def test_mistakes(
+    gpnn: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = ("--out", tmp_path / "out")
+    assert "There is no recipe 'nope'" in gpnn("search", "nope", *out).err
+    assert "There is no base 'mlp'" in gpnn("search", "MUTAG", "--base", "mlp", *out).err
+    assert "no scheme 'x'" in gpnn("search", "MUTAG", "--scheme", "x", *out).err
+    absent = gpnn("search", "MUTAG", "--space", tmp_path / "none.toml", *out)
+    assert (absent.code, "Cannot read the search space" in absent.err) == (2, True)
+    monkeypatch.setattr(search_store, "find_spec", lambda _: None)
+    assert "pip install 'gpnn[search]'" in gpnn("search", "MUTAG", *out).err
