@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 from functools import cache
@@ -28,11 +29,11 @@ def versions() -> dict[str, str]:
 
 @cache
 def commit() -> str:
-    """The commit the package stands at, with ``+`` where its sources were changed since; the
-    version of the package where it is installed from elsewhere."""
+    """The commit the package stands at, with ``+`` where its sources were changed since; where it
+    was copied without its history, what ``GPNN_COMMIT`` says, or the version of the package."""
     package = Path(__file__).resolve().parents[2]
     if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
-        return f"gpnn {__version__}"
+        return os.environ.get("GPNN_COMMIT") or f"gpnn {__version__}"
     found = _git(package, "rev-parse", "--short=12", "HEAD")
     changed = _git(package, "status", "--porcelain", "--", ".")
     return f"{found}{'+' if changed else ''}" if found else f"gpnn {__version__}"
