@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from .linear import Linear
+from .linear import Linear, fast
 
 __all__ = ["MLP", "WeightedBatchNorm"]
 
@@ -46,7 +46,7 @@ class WeightedBatchNorm(nn.Module):
 
     def forward(self, x: Tensor, weight: Tensor | None = None, relu: bool = False) -> Tensor:
         x = x.to(self.weight.dtype)  # statistics stay in full precision under autocast
-        if self.training and x.is_cuda and x.dim() == 3 and weight is not None:
+        if self.training and fast(x) and x.shape[1] and weight is not None:
             from .fused import normalise
 
             return normalise(
