@@ -29,11 +29,14 @@ def versions() -> dict[str, str]:
 
 @cache
 def commit() -> str:
-    """The commit the package stands at, with ``+`` where its sources were changed since; where it
-    was copied without its history, what ``GPNN_COMMIT`` says, or the version of the package."""
+    """What ``GPNN_COMMIT`` says, for a source tree that was copied to another machine; else the
+    commit the package stands at, with ``+`` where its sources were changed since; else the version
+    of the package."""
+    if said := os.environ.get("GPNN_COMMIT"):
+        return said
     package = Path(__file__).resolve().parents[2]
     if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
-        return os.environ.get("GPNN_COMMIT") or f"gpnn {__version__}"
+        return f"gpnn {__version__}"
     found = _git(package, "rev-parse", "--short=12", "HEAD")
     changed = _git(package, "status", "--porcelain", "--", ".")
     return f"{found}{'+' if changed else ''}" if found else f"gpnn {__version__}"

@@ -47,8 +47,8 @@ def to_markdown(
         "paper prints the largest label + 1 (for core-onion of the layer alone), so its numbers "
         "are others.",
         "",
-        "| dataset | scheme | parts | paper | cross | paper | within | paper | cross, % | paper |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| dataset | scheme | parts | paper | cross | paper | within | paper | cross, % |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row, name in rows:
         lines.append(_line(row, records.get(name)))
@@ -74,12 +74,10 @@ def _line(row: Mapping[str, str], record: Record | None) -> str:
         (record and f"{record['partitions']:,}", row["partitions"]),
         (record and f"{record['cross_edges']:.2f}", f"{cross:.2f}"),
         (record and f"{record['within_edges']:.2f}", f"{within:.2f}"),
-        (
-            record and f"{_share(record['cross_edges'], record['within_edges']):.0f}",
-            f"{_share(cross, within):.0f}",
-        ),
     ):
         cells += [ours or NONE, theirs]
+    share = record and f"{_share(record['cross_edges'], record['within_edges']):.1f}"
+    cells.append(share or NONE)
     return f"| {' | '.join(cells)} |"
 
 
