@@ -5,13 +5,14 @@ JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help setup demo test lint types bench clean clean-kernels
+.PHONY: help setup demo test lint types bench docs clean clean-kernels
 
 help:
 	@echo "make demo   set up, then train GPNN beside GIN on the embedded molecules, draw, explain"
 	@echo "make test   set up, lint, check types, run the tests"
 	@echo "make setup  build .venv only (TORCH=... picks another torch)"
 	@echo "make bench  the race against other libraries (a few minutes)"
+	@echo "make docs   the documentation site, into docs/_build/html"
 
 setup: $(STAMP)
 
@@ -19,7 +20,7 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet "$(TORCH)"
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[mol,bench,dev,e2e]"
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[mol,bench,dev,e2e,docs]"
 	@touch $(STAMP)
 
 demo: setup
@@ -38,8 +39,11 @@ test: lint types
 bench: setup
 	$(BIN)/gpnn bench partition
 
+docs: setup
+	$(BIN)/sphinx-build -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
+
 clean: clean-kernels
-	rm -rf .venv demo
+	rm -rf .venv demo docs/_build
 
 # numba does not notice a change in another module that a kernel calls.
 clean-kernels:

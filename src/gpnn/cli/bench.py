@@ -80,6 +80,26 @@ def layer(
     _deliver(result, to_markdown(result, f"gpnn bench layer{options}"), out, json)
 
 
+@app.command("engine")
+def engine(
+    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small graphs and few runs, under a minute.")
+    ] = False,
+    out: Out = None,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Race 1, 10 and 40 models side by side against one at a time, ours and PyG's GIN, and say
+    where the time of a step goes."""
+    from ..learn.bench.engine import run_engine_bench, to_markdown
+
+    console = notes()
+    result = run_engine_bench(device, quick, data, lambda text: console.print(f"[dim]{text}[/dim]"))
+    options = f" --device {device}" * (device != "auto") + " --quick" * quick
+    _deliver(result, to_markdown(result, f"gpnn bench engine{options}"), out, json)
+
+
 def _deliver(result: dict[str, Any], report: str, out: Path | None, json: bool) -> None:
     from ..files import write_text
 

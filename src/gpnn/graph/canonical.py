@@ -28,7 +28,7 @@ __all__ = [
 IntArray = NDArray[np.int64]
 
 BUDGET = 200_000_000
-"""Default work per graph, in edges and vertices looked at: some seconds."""
+"""Default work per graph, in edges and vertices looked at (some seconds)."""
 
 BACKENDS = {"search": 1, "bliss": 2}
 """Names of the ways to a canonical form, and the salts of their digests."""

@@ -84,7 +84,7 @@ class Partition:
 
     @cached_property
     def border(self) -> BoolArray:
-        """Border vertices: those with a cross edge, [vertices]."""
+        """Border vertices, which are those with a cross edge, [vertices]."""
         border = np.zeros(self.graphs.num_nodes, np.bool_)
         border[self.graphs.indices[self.cross]] = True
         return border

@@ -62,7 +62,7 @@ class _Backward(torch.autograd.Function):
         if fast(x):
             from .fused import map_rows, outer_rows
 
-            slope, shift = outer_rows(x, grad, weight.shape[1], groups, True)
+            slope, shift = outer_rows(x, grad, weight.shape[1], groups, "right")
             assert shift is not None
             return map_rows(grad, weight, None, groups, transposed=True), slope, shift
         pieces = []

@@ -63,5 +63,6 @@ class _Stacked(torch.autograd.Function):
 
         x, weight = ctx.saved_tensors
         into = torch.bmm(grad, weight) if ctx.needs_input_grad[0] else None
-        slope, shift = outer_rows(x, grad, 1, ((0, x.shape[1], 0),), ctx.biased)
-        return into, slope.squeeze(1).mT, None if shift is None else shift.squeeze(1)
+        summed = "left" if ctx.biased else ""
+        slope, shift = outer_rows(grad, x, 1, ((0, x.shape[1], 0),), summed)
+        return into, slope.squeeze(1), None if shift is None else shift.squeeze(1)

@@ -60,7 +60,7 @@ class Prepared:
 
     @property
     def parts(self) -> int:
-        """Parts of the vocabulary, the reserved one included: what the model asks for."""
+        """Parts of the vocabulary, the reserved one included, as the model asks for."""
         return self.vocabulary.size + 1
 
     def batches(

@@ -29,9 +29,10 @@ of their far pairs is still rounds away from any vertex.
 Conversely, graphs whose γ agree for ever have equal digests. Take the stable classes of the union.
 A class D of pairs (v, u) says how many w ∈ N_d(v) there are with (v, w) in B and (u, w) in C, say
 n(D; B, C). It knows the class of the reversed pair, because w = v shows α_uv, and its distance,
-found out hop by hop. Counting triples from D and from C gives ``|D| n(D; B, C) = |C| n(C'; B', D')``,
-with primes for reversed classes. So ``|C|`` agrees in both graphs if ``|D|`` does. The classes inside N_d
-agree by γ, and every other class of pairs is reached from them hop by hop.
+found out hop by hop. Counting triples from D and from C gives
+``|D| n(D; B, C) = |C| n(C'; B', D')``, with primes for reversed classes. So ``|C|`` agrees in both
+graphs if ``|D|`` does. The classes inside N_d agree by γ, and every other class of pairs is reached
+from them hop by hop.
 """
 
 from __future__ import annotations

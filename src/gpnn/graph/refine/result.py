@@ -63,7 +63,7 @@ class Refinement:
 
     @property
     def classes(self) -> IntArray:
-        """The class of every graph: equal numbers where digests are equal, from 0 in order."""
+        """The class of every graph, equal numbers where digests are equal, from 0 in order."""
         _, first, inverse = np.unique(self.digest, axis=0, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))
         return rank[inverse.reshape(-1)].astype(np.int64)

@@ -107,6 +107,8 @@ def set_up(samples: Samples, model: Mapping[str, Any] | None, replicas: Sequence
         raise InputError("Training needs labels.")
     if not replicas:
         raise InputError("There is no replica to train. Give one or more.")
+    for replica in replicas:
+        _check(replica, len(samples))
     options = base_alone(model or {})
     if "dropout" in options:
         raise InputError("dropout belongs to the replicas. Set it there.")
@@ -114,3 +116,15 @@ def set_up(samples: Samples, model: Mapping[str, Any] | None, replicas: Sequence
     vocabulary = Vocabulary.fit(cut)
     config = model_config(samples, vocabulary.size + 1, options)
     return Setup(samples, config, cut, vocabulary)
+
+
+def _check(replica: Replica, count: int) -> None:
+    """Numbers beyond the samples would be read as padding, or stop the device."""
+    for part in ("train", "valid", "test"):
+        ids = getattr(replica, part)
+        wrong = ids[(ids < 0) | (ids >= count)]
+        if len(wrong):
+            raise InputError(
+                f"The {part} part of a replica names sample {wrong[0]}: samples are 0 to "
+                f"{count - 1}."
+            )

@@ -167,7 +167,8 @@ def train_replicas(
             for _ in range(engine.steps):
                 train()
             engine.net.eval()
-            check()
+            if engine.measured.numel():
+                check()
             train.keep_up()
             now = time.perf_counter()
             going = progress is None or progress(epoch + 1, schedule.epochs) is not False

@@ -51,15 +51,17 @@ def _map(x, weight, bias, out, tiles, rows, inner, outer, maps, step_in, step_ou
 
 
 @triton.jit(do_not_specialize=["rows", "spans"])
-def _outer(x, grad, parts, sums, table, rows, inner, outer, spans, across, BIASED: tl.constexpr,
-           DEEP: tl.constexpr, HIGH: tl.constexpr, WIDE: tl.constexpr):  # fmt: skip
+def _outer(x, grad, parts, sums, table, rows, inner, outer, spans, across, LEFT: tl.constexpr,
+           RIGHT: tl.constexpr, DEEP: tl.constexpr, HIGH: tl.constexpr,
+           WIDE: tl.constexpr):  # fmt: skip
     span, replica = tl.program_id(0), tl.program_id(2).to(tl.int64)
     high, wide = tl.program_id(1) // across, tl.program_id(1) % across
     start, stop = tl.load(table + 2 * span), tl.load(table + 2 * span + 1)
     line = high * HIGH + tl.arange(0, HIGH)
     column = wide * WIDE + tl.arange(0, WIDE)
     total = tl.zeros((HIGH, WIDE), dtype=tl.float32)
-    shift = tl.zeros((WIDE,), dtype=tl.float32)
+    of_left = tl.zeros((HIGH,), dtype=tl.float32)
+    of_right = tl.zeros((WIDE,), dtype=tl.float32)
     for first in range(start, stop, DEEP):
         row = first + tl.arange(0, DEEP)
         there = row < stop
@@ -69,14 +71,19 @@ def _outer(x, grad, parts, sums, table, rows, inner, outer, spans, across, BIASE
         right = tl.load(grad + place[:, None] * outer + column[None, :],
                         mask=there[:, None] & (column < outer)[None, :], other=0)  # fmt: skip
         total = tl.dot(left, right, total, input_precision="ieee")
-        if BIASED:
-            shift += tl.sum(right, 0)
+        if LEFT:
+            of_left += tl.sum(left, 1)
+        if RIGHT:
+            of_right += tl.sum(right, 0)
     base = (replica * spans + span) * inner * outer
     tl.store(parts + base + line[:, None] * outer + column[None, :], total,
              mask=(line < inner)[:, None] & (column < outer)[None, :])  # fmt: skip
-    if BIASED:
+    if LEFT:
+        lead = line < tl.where(wide == 0, inner, 0)
+        tl.store(sums + (replica * spans + span) * inner + line, of_left, mask=lead)
+    if RIGHT:
         lead = column < tl.where(high == 0, outer, 0)
-        tl.store(sums + (replica * spans + span) * outer + column, shift, mask=lead)
+        tl.store(sums + (replica * spans + span) * outer + column, of_right, mask=lead)
 
 
 @triton.jit(do_not_specialize=["spans", "maps", "size"])
@@ -137,28 +144,30 @@ def map_rows(
 
 
 def outer_rows(
-    x: Tensor, grad: Tensor, maps: int, groups: Groups, biased: bool
+    x: Tensor, grad: Tensor, maps: int, groups: Groups, summed: str = ""
 ) -> tuple[Tensor, Tensor | None]:
-    """Σ x_iᵀ g_i over the rows of every map, and Σ g_i. Shapes: x [R, rows, f], grad [R, rows, o]
-    → [R, maps, f, o], [R, maps, o]."""
+    """Σ x_iᵀ g_i over the rows of every map, and the sum of the rows of one of them: ``summed`` is
+    "left", "right" or "". Shapes: x [R, rows, f], grad [R, rows, o] → [R, maps, f, o], and
+    [R, maps, f] or [R, maps, o]."""
     replicas, rows, inner = x.shape
     outer = grad.shape[2]
+    width = inner if summed == "left" else outer
     table, ptr = _spans(groups, maps, x.device)
     spans = len(table)
     parts = x.new_empty(replicas, spans, inner, outer)
-    sums = x.new_empty(replicas, spans, outer) if biased else parts
+    sums = x.new_empty(replicas, spans, width) if summed else parts
     high, wide = (min(64, max(16, triton.next_power_of_2(n))) for n in (inner, outer))
     across = triton.cdiv(outer, wide)
     _outer[(spans, triton.cdiv(inner, high) * across, replicas)](
         x.contiguous(), grad.contiguous(), parts, sums, table, rows, inner, outer, spans, across,
-        biased, DEEP, high, wide,
+        summed == "left", summed == "right", DEEP, high, wide,
     )  # fmt: skip
     out = x.new_empty(replicas, maps, inner, outer)
     _add[(triton.cdiv(inner * outer, 1024), maps, replicas)](
         parts, out, ptr, spans, maps, inner * outer, 1024
     )
-    if not biased:
+    if not summed:
         return out, None
-    shift = x.new_empty(replicas, maps, outer)
-    _add[(triton.cdiv(outer, 128), maps, replicas)](sums, shift, ptr, spans, maps, outer, 128)
-    return out, shift
+    total = x.new_empty(replicas, maps, width)
+    _add[(triton.cdiv(width, 128), maps, replicas)](sums, total, ptr, spans, maps, width, 128)
+    return out, total

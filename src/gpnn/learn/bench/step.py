@@ -1,0 +1,112 @@
+"""Where the time of one training step goes, and the time that its memory traffic alone takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..engine.capture import Capture
+from ..engine.trainer import Engine
+from .layer import _race
+
+__all__ = ["bandwidth", "breakdown", "floor_bytes"]
+
+PARTS = ("assemble", "forward", "backward", "optimiser")
+COPIED = {"cuda": 2**30, "cpu": 2**27}
+
+
+def breakdown(engine: Engine, steps: int, repeats: int) -> dict[str, Any]:
+    """Seconds of the parts of a step, by difference: the step is cut short after every part, and
+    each of these beginnings is captured (on a GPU) and timed as a whole step is."""
+    device = str(engine.device)
+    runs = []
+    for last in range(1, len(PARTS) + 1):
+        step = engine.train_step if last == len(PARTS) else _beginning(engine, last)
+        runs.append(_repeated(engine, Capture(engine, step), steps))
+    whole = [seconds / steps for seconds in _race(runs, repeats, device)]
+    before = [0.0, *whole[:-1]]
+    parts = {name: max(0.0, b - a) for name, a, b in zip(PARTS, before, whole, strict=True)}
+    return {"seconds": whole[-1], "parts": parts, "kernels": _kernels(engine)}
+
+
+def _beginning(engine: Engine, last: int) -> Callable[[], None]:
+    """The first parts of :meth:`Engine.train_step` for graphs, without the rest."""
+
+    def step() -> None:
+        ids = engine.plan.index_select(0, engine.step).squeeze(0)
+        batch, y = engine.batches.batch(ids), engine.y[ids.long()]
+        if last > 1:
+            if y.is_floating_point():
+                y = (y - engine.shift) / engine.scale
+            losses = engine.task.loss(engine.net(batch), y)
+        if last > 2:
+            torch.autograd.grad(losses.sum(), engine.adam.parameters, allow_unused=True)
+        engine.step += 1
+
+    return step
+
+
+def _repeated(engine: Engine, step: Callable[[], None], steps: int) -> Callable[[], None]:
+    """Some steps from the first batch on."""
+
+    def run() -> None:
+        engine.step.zero_()
+        for _ in range(steps):
+            step()
+
+    return run
+
+
+def _kernels(engine: Engine) -> int | None:
+    """Kernels and copies of a step on a GPU, as the profiler counts them."""
+    if engine.device.type != "cuda":
+        return None
+    from torch.profiler import ProfilerActivity, profile
+
+    engine.step.zero_()
+    engine.train_step()
+    torch.cuda.synchronize()
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
+        engine.train_step()
+        torch.cuda.synchronize()
+    engine.step.zero_()
+    return sum(str(event.device_type).endswith("CUDA") for event in seen.events()) or None
+
+
+def floor_bytes(engine: Engine) -> dict[str, int]:
+    """Bytes that a step cannot do without: parameters and both moments read and written once, and
+    everything that is kept for the gradient written and read once."""
+    own = engine.adam.value.untyped_storage().data_ptr()
+    kept: dict[int, int] = {}
+
+    def pack(tensor: Tensor) -> Tensor:
+        if tensor.untyped_storage().data_ptr() != own:
+            place, size = tensor.data_ptr(), tensor.numel() * tensor.element_size()
+            kept[place] = max(size, kept.get(place, 0))
+        return tensor
+
+    engine.step.zero_()
+    batch = engine.batches.batch(engine.plan[0])
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        out = engine.net(batch)
+    value = engine.adam.value
+    del out
+    return {
+        "parameters": 2 * 3 * value.numel() * value.element_size(),
+        "activations": 2 * sum(kept.values()),
+    }
+
+
+def bandwidth(device: torch.device) -> float:
+    """Bytes a second that a large copy reads and writes."""
+    size = COPIED[device.type]
+    source = torch.ones(size // 4, device=device)
+    target = torch.empty_like(source)
+
+    def copy() -> None:
+        target.copy_(source)
+
+    return 2 * size / _race([copy], 9, str(device))[0]
