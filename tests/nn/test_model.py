@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import copy
+from dataclasses import fields, replace
 
 import networkx as nx
 import numpy as np
 import pytest
 import torch
-from torch.func import functional_call, stack_module_state, vmap
 
 from gpnn.errors import InputError
 from gpnn.graph.convert import as_graphs
 from gpnn.graph.vocabulary import UnseenColours
 from gpnn.learn.datasets import load_graphs
+from gpnn.learn.engine.stack import stack
 from gpnn.nn.bases import BASES
-from gpnn.nn.batch import GraphBatch
+from gpnn.nn.batch import AlphaRound, Edges, GraphBatch
 from gpnn.nn.check import check_model_invariance
 from gpnn.nn.config import GPNNConfig
 from gpnn.nn.model import GPNN
 from gpnn.nn.prepare import Prepared, prepare
+from gpnn.nn.segments import Segments
 
 MUTAG = load_graphs("MUTAG")
 
@@ -167,10 +168,49 @@ def test_empty_and_tiny_graphs_pass():
         assert net(prepared.batch([1])).shape == (1, 2)
 
 
+def one_for_all(batch: GraphBatch, replicas: int) -> GraphBatch:
+    """The same graphs for every replica, one after another."""
+
+    def repeat(one: Segments) -> Segments:
+        rows, columns = len(one.ptr) - 1, len(one.back_ptr) - 1
+        shifts = torch.arange(replicas)[:, None]
+
+        def bounds(ptr):
+            return torch.cat([(ptr[:-1] + shifts * ptr[-1]).flatten(), replicas * ptr[-1:]])
+
+        def weight(values):
+            return None if values is None else values.repeat(replicas)
+
+        return Segments(
+            (one.source + shifts * columns).flatten(), bounds(one.ptr),
+            (one.back_source + shifts * rows).flatten(), bounds(one.back_ptr),
+            weight(one.weight), weight(one.back_weight),
+        )  # fmt: skip
+
+    def grow(value):
+        if isinstance(value, Segments):
+            return repeat(value)
+        if isinstance(value, torch.Tensor):
+            return value.expand(replicas, *value.shape)
+        if isinstance(value, AlphaRound | Edges):
+            return replace(value, **changes(value))
+        return tuple(map(grow, value)) if isinstance(value, tuple) else value
+
+    def changes(value):
+        names = [f.name for f in fields(value) if f.name not in ("part", "groups")]
+        return {name: grow(getattr(value, name)) for name in names}
+
+    n, graphs = batch.part.shape[0], batch.num_graphs
+    ones = {"vertex_weight": torch.ones(replicas, n), "graph_weight": torch.ones(replicas, graphs)}
+    ids = {"vertex_id": torch.arange(n), "graph_id": torch.arange(graphs)}
+    ids = {name: value.expand(replicas, -1) for name, value in ids.items()}
+    return replace(batch, **{**changes(batch), **ones, **ids})
+
+
 @pytest.mark.parametrize("kind", ["cross", "edges", "pairs"])
-@pytest.mark.parametrize("base", ["gin", "sage", "gcn", "gat"])
+@pytest.mark.parametrize("base", ["gin", "gine", "sage", "gcn", "gat"])
 def test_stacked_replicas_give_what_each_gives_alone(kind, base):
-    """vmap over stacked parameters, gradients included."""
+    """Parameters with a leading dimension, gradients included."""
     prepared = ready(interactions=kind)
     batch = prepared.batch(range(12)).to("cpu", torch.float64)
     nets = [model(prepared, interactions=kind, base=base).double() for _ in range(3)]
@@ -178,14 +218,11 @@ def test_stacked_replicas_give_what_each_gives_alone(kind, base):
         torch.manual_seed(seed)
         for parameter in net.parameters():
             parameter.data.add_(0.1 * torch.randn_like(parameter))
-    parameters, buffers = stack_module_state(nets)
-    shell = copy.deepcopy(nets[0]).to("meta")
-
-    def loss(parameters, buffers):
-        return functional_call(shell, (parameters, buffers), (batch,)).sin().sum()
-
-    values, slopes = None, vmap(torch.func.grad(loss))(parameters, buffers)
-    values = vmap(loss)(parameters, buffers)
+    step = torch.zeros(1, dtype=torch.int64)
+    together = stack(nets, torch.arange(3), torch.zeros(3), step)
+    values = together(one_for_all(batch, 3)).sin().sum((1, 2))
+    values.sum().backward()
+    slopes = {name: parameter.grad for name, parameter in together.named_parameters()}
     for replica, net in enumerate(nets):
         alone = net(batch).sin().sum()
         alone.backward()

@@ -1,4 +1,4 @@
-"""Segment sums and grouped maps: against plain indexing, to the second derivative, under vmap."""
+"""Segment sums, grouped maps, norms: against plain indexing, to the second derivative, stacked."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 from torch.autograd import gradcheck, gradgradcheck
-from torch.func import grad, vmap
 
 from gpnn.nn.grouped import grouped_linear
+from gpnn.nn.linear import linear
 from gpnn.nn.norm import WeightedBatchNorm
-from gpnn.nn.segments import Segments, segment_sum
+from gpnn.nn.segments import Segments
 
 ROWS, COLUMNS = 7, 5
 
@@ -38,32 +38,45 @@ def test_sums_equal_index_add(weighted, count):
     assert gradcheck(segments.sum, x) and gradgradcheck(segments.sum, x)
 
 
-def padded(segments: Segments, size: int) -> Segments:
-    def fill(t):
-        return None if t is None else torch.cat([t, t.new_zeros(size - len(t))])
+def stacked(parts: list[Segments], spare: int) -> Segments:
+    """Replicas one after another, rows and columns shifted, with padding at the end."""
 
-    source, ptr, back_source, back_ptr, weight, back_weight = segments
-    return Segments(fill(source), ptr, fill(back_source), back_ptr, fill(weight), fill(back_weight))
+    def join(name: str, ptr: str, step: int):
+        sources = [getattr(one, name) + r * step for r, one in enumerate(parts)]
+        ends = [0, *np.cumsum([int(getattr(one, ptr)[-1]) for one in parts]).tolist()]
+        bounds = [getattr(one, ptr)[:-1] + ends[r] for r, one in enumerate(parts)]
+        padding = torch.zeros(spare, dtype=torch.int64)
+        return torch.cat([*sources, padding]), torch.cat([*bounds, torch.tensor(ends[-1:])])
+
+    def weights(name: str):
+        found = [getattr(one, name) for one in parts]
+        full = torch.full((spare,), 7.0, dtype=torch.float64)
+        return None if found[0] is None else torch.cat([*found, full])
+
+    forth, back = join("source", "ptr", COLUMNS), join("back_source", "back_ptr", ROWS)
+    return Segments(*forth, *back, weights("weight"), weights("back_weight"))
 
 
+@pytest.mark.parametrize("kind", [torch.int64, torch.int32])
+@pytest.mark.parametrize("spare", [0, 9])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_replicas_with_structures_of_their_own(weighted):
-    sets = []
+def test_replicas_with_structures_of_their_own(weighted, spare, kind):
+    parts = []
     for seed, count in enumerate((3, 17, 30, 0)):
         row, column, weight = entries(seed, count, weighted)
-        sets.append(padded(Segments.build(row, column, ROWS, COLUMNS, weight), 30))
-    stacked = [None if part[0] is None else torch.stack(part) for part in zip(*sets, strict=True)]
-    dims = (0, *(None if part is None else 0 for part in stacked))
-    x = torch.randn(4, COLUMNS, 3, dtype=torch.float64)
-
-    def loss(x, *structure):
-        return segment_sum(x, *structure).sin().sum()
-
-    out = vmap(segment_sum, in_dims=dims)(x, *stacked)
-    assert torch.allclose(out, torch.stack([s.sum(one) for s, one in zip(sets, x, strict=True)]))
-    slopes = vmap(grad(loss), in_dims=dims)(x, *stacked)
-    expected = [grad(loss)(one, *s) for s, one in zip(sets, x, strict=True)]
-    assert torch.allclose(slopes, torch.stack(expected))
+        parts.append(Segments.build(row, column, ROWS, COLUMNS, weight))
+    whole = stacked(parts, spare)
+    if kind == torch.int32:
+        whole = Segments(*(part.int() for part in whole[:4]), *whole[4:])
+    x = torch.randn(4, COLUMNS, 3, dtype=torch.float64, requires_grad=True)
+    out = whole.sum(x)
+    alone = torch.stack([part.sum(one) for part, one in zip(parts, x, strict=True)])
+    assert out.shape == (4, ROWS, 3) and torch.allclose(out, alone)
+    slopes = [torch.autograd.grad(value.sin().sum(), x)[0] for value in (out, alone)]
+    assert torch.allclose(*slopes)
+    y = torch.randn(4, ROWS, 3, dtype=torch.float64)
+    assert torch.allclose((whole.transposed.sum(y) * x).sum(), (y * out).sum())
+    assert gradcheck(whole.sum, x) and gradgradcheck(whole.sum, x)
 
 
 GROUPS = ((0, 2, 1), (2, 3, 0), (4, 6, 1))
@@ -84,15 +97,70 @@ def test_grouped_maps():
 
     assert gradcheck(run, (x, weight, bias)) and gradgradcheck(run, (x, weight, bias))
     assert gradcheck(lambda a, b: grouped_linear(a, b, None, GROUPS), (x, weight))
-    many = torch.randn(5, 2, 3, 4, dtype=torch.float64)
-    mapped = vmap(lambda w: grouped_linear(x.detach(), w, None, GROUPS))(many)
-    alone = [grouped_linear(x.detach(), w, None, GROUPS) for w in many]
-    assert torch.allclose(mapped, torch.stack(alone))
 
-    def loss(w):
-        return grouped_linear(x.detach(), w, None, GROUPS).sin().sum()
 
-    assert torch.allclose(vmap(grad(loss))(many), torch.stack([grad(loss)(w) for w in many]))
+@pytest.mark.parametrize("biased", [False, True])
+def test_stacked_grouped_maps(biased):
+    x = torch.randn(3, 6, 3, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(3, 2, 3, 4, dtype=torch.float64, requires_grad=True)
+    bias = torch.randn(3, 2, 4, dtype=torch.float64, requires_grad=True) if biased else None
+    out = grouped_linear(x, weight, bias, GROUPS)
+    alone = torch.stack(
+        [
+            grouped_linear(x[r], weight[r], None if bias is None else bias[r], GROUPS)
+            for r in range(3)
+        ]
+    )
+    assert torch.allclose(out, alone)
+    given = [part for part in (x, weight, bias) if part is not None]
+    slopes = (torch.autograd.grad(value.sin().sum(), given) for value in (out, alone))
+    assert all(torch.allclose(a, b) for a, b in zip(*slopes, strict=True))
+
+
+def test_stacked_linear_maps():
+    x = torch.randn(3, 6, 5, dtype=torch.float64)
+    weight, bias = torch.randn(3, 4, 5).double(), torch.randn(3, 4).double()
+    plain = torch.nn.functional.linear
+    for shift in (None, bias):
+        alone = [plain(x[r], weight[r], None if shift is None else shift[r]) for r in range(3)]
+        assert torch.allclose(linear(x, weight, shift), torch.stack(alone))
+
+
+def test_stacked_normalisation_has_statistics_by_replica():
+    torch.manual_seed(0)
+    x = torch.randn(2, 6, 3, dtype=torch.float64)
+    weight = torch.tensor([[1.0, 3.0, 0.0, 2.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]])
+    nets = [WeightedBatchNorm(3).double() for _ in range(2)]
+    many = WeightedBatchNorm(3).double()
+    for name in ("weight", "bias"):
+        for net in nets:
+            torch.nn.init.normal_(getattr(net, name))
+        together = torch.stack([getattr(net, name).detach() for net in nets])
+        setattr(many, name, torch.nn.Parameter(together))
+    for name in ("running_mean", "running_var"):
+        setattr(many, name, torch.stack([getattr(net, name) for net in nets]))
+    for relu in (False, True):
+        out = many(x, weight, relu)
+        alone = [net(x[r], weight[r], relu) for r, net in enumerate(nets)]
+        assert torch.allclose(out, torch.stack(alone))
+        assert relu == bool((out >= 0).all())
+    for name in ("running_mean", "running_var"):
+        assert torch.allclose(getattr(many, name), torch.stack([getattr(n, name) for n in nets]))
+    for net in (many, *nets):
+        net.eval()
+    alone = [net(x[r], weight[r]) for r, net in enumerate(nets)]
+    assert torch.allclose(many(x, weight), torch.stack(alone))
+
+
+def test_padding_changes_nothing_in_a_normalisation():
+    x = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
+    weight = torch.tensor([1.0, 1.0, 1.0, 0.0, 0.0])
+    padded, plain_norm = WeightedBatchNorm(3).double(), WeightedBatchNorm(3).double()
+    out, expected = padded(x, weight)[:3], plain_norm(x[:3])
+    assert torch.allclose(out, expected)
+    slopes = [torch.autograd.grad(value.sin().sum(), x)[0] for value in (out, expected)]
+    assert torch.allclose(*slopes) and not slopes[0][3:].any()
+    assert torch.allclose(padded.running_var, plain_norm.running_var)
 
 
 def test_weighted_normalisation_counts_rows():

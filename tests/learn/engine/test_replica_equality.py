@@ -1,4 +1,4 @@
-"""Replicas trained side by side give what separate runs give: losses and metrics, epoch by epoch."""
+"""Replicas trained side by side give what separate runs give: losses and metrics of every epoch."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from gpnn.learn.engine import Curves, Schedule, train_one_by_one, train_replicas
+from gpnn.errors import InputError
+from gpnn.learn.engine import Curves, Replica, Schedule, train_one_by_one, train_replicas
 from gpnn.learn.engine.setup import set_up
 from gpnn.learn.samples import Samples
-from learn.engine.sets import some_replicas, node_samples, replica, samples
+from learn.engine.sets import node_samples, replica, samples, some_replicas
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -136,3 +137,14 @@ def test_dropout_in_a_node_task_does_not_depend_on_the_company() -> None:
     for at, one in enumerate(replicas):
         alone = train_replicas(data, model, [one], schedule, **DOUBLE)
         np.testing.assert_allclose(together.loss[at], alone.loss[0], atol=1e-10)
+
+
+def test_a_replica_with_fewer_graphs_than_steps_is_refused() -> None:
+    """Twenty graphs in batches of four are five steps; a replica of two graphs would have nothing
+    to see in three of them."""
+    data = samples()
+    replicas = [Replica(range(20), [], [20], seed=0), Replica([0, 1], [], [21], seed=1)]
+    schedule = Schedule(epochs=1, batch_size=4)
+    for train in (train_replicas, train_one_by_one):
+        with pytest.raises(InputError, match=r"2 training graphs .* 5 steps"):
+            train(data, {**SMALL, "interactions": "edges"}, replicas, schedule)

@@ -67,7 +67,8 @@ class Assembler:
         self.edge_label = None if resident.edge_label is None else _padded(resident.edge_label)
 
     def batch(self, graphs: Tensor) -> GraphBatch:
-        """The batch of the given graphs, whole numbers [R, B] with -1 for none; labels apart."""
+        """The batch of the given graphs, whole numbers [R, B]; labels apart. Where a replica has
+        fewer than B graphs, its row ends with -1."""
         ids = graphs.long()
         rows = self.rows.fill(ids)
         entries = self.entries.fill(ids, rows)

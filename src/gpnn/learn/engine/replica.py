@@ -86,7 +86,14 @@ class Schedule:
             return 1
         if self.steps is not None:
             return self.steps
-        return max(-(-len(replica.train) // self.batch_size) for replica in replicas)
+        steps = max(-(-len(replica.train) // self.batch_size) for replica in replicas)
+        fewest = min(len(replica.train) for replica in replicas)
+        if fewest < steps:
+            raise InputError(
+                f"A replica of {fewest} training graphs cannot be trained beside one that takes "
+                f"{steps} steps. Train replicas of like sizes together."
+            )
+        return steps
 
     def batches(self, replica: Replica, epoch: int, steps: int) -> list[IntArray]:
         """The graphs of every step of an epoch; they depend on the replica, the epoch and the

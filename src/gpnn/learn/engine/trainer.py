@@ -140,8 +140,9 @@ def train_replicas(
 ) -> Curves:
     """Train a set of replicas side by side and measure all of them after every epoch.
 
-    Every replica gives what it would give alone: weights, batches, dropout, batch statistics and
-    optimiser are its own and depend on its seed and data alone.
+    Every replica gives what it would give alone in as many steps: weights, batches, dropout, batch
+    statistics and optimiser are its own and depend on its seed and data alone. The number of steps
+    in an epoch is that of the replica with the most training graphs.
 
     Args:
         samples: with labels.

@@ -1,0 +1,39 @@
+"""Stacking networks, and taking one out again."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from gpnn.learn.engine.setup import set_up
+from gpnn.learn.engine.stack import stack, unstack
+from gpnn.nn.dropout import Dropout
+from learn.engine.sets import samples, some_replicas
+
+
+@pytest.mark.parametrize(
+    "options", [{"base": "gine"}, {"base": "gat", "scheme": "wl-2"}, {"base": "gin", "gpnn": False}]
+)
+def test_round_trip(options: dict) -> None:
+    data = samples()
+    replicas = some_replicas(len(data), (0.5, 0.2, 0.0))
+    setup = set_up(data, {"hidden": 4, "layers": 2, **options}, replicas)
+    nets = [setup.network(one) for one in replicas]
+    for r, net in enumerate(nets):
+        net.head_norm.running_mean.fill_(r)
+    seeds, rates = torch.tensor([one.seed for one in replicas]), torch.tensor([0.5, 0.2, 0.0])
+    step = torch.zeros(1, dtype=torch.int64)
+    stacked = stack(nets, seeds, rates, step)
+    for name, value in stacked.state_dict().items():
+        assert value.shape == (3, *nets[0].state_dict()[name].shape)
+    assert len(list(stacked.parameters())) == len(list(nets[0].parameters()))
+    for r, net in enumerate(nets):
+        alone = unstack(stacked, setup.network(replicas[0]), r)
+        for name, value in net.state_dict().items():
+            assert torch.equal(alone.state_dict()[name], value), name
+    sites = [module.draw.site for module in stacked.modules() if isinstance(module, Dropout)]
+    assert sites == list(range(len(sites)))
+    assert all(m.draw is None for net in nets for m in net.modules() if isinstance(m, Dropout))
+    with torch.no_grad():
+        next(stacked.parameters()).fill_(1)
+    assert not (next(nets[0].parameters()) == 1).all()  # a copy, not a view
