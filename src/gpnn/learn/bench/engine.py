@@ -26,7 +26,6 @@ from .step import _repeated, bandwidth, breakdown, floor_bytes
 
 __all__ = ["run_engine_bench", "to_markdown"]
 
-REPLICAS = (1, 10, 40)
 PROFILED = 10
 LAYERS = 4
 DROPOUT = 0.5
@@ -45,13 +44,17 @@ class Case:
     dataset: str
     batch: int
     hidden: int
+    replicas: tuple[int, ...]
 
     @property
     def about(self) -> str:
         return f"{self.dataset}, batches of {self.batch}, {LAYERS} layers, hidden {self.hidden}"
 
 
-CASES = (Case("tu", "MUTAG", 32, 32), Case("molecules", "ogbg-molhiv", 512, 64))
+CASES = (
+    Case("tu", "MUTAG", 32, 32, (1, 10, 40)),
+    Case("molecules", "ogbg-molhiv", 512, 64, (1, 10)),
+)
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,11 @@ class Effort:
     replicas: tuple[int, ...]
 
 
-def _effort(device: torch.device, quick: bool) -> Effort:
+def _effort(device: torch.device, case: Case, quick: bool) -> Effort:
+    large = case.batch > 32
     if device.type == "cuda":
-        return Effort(10, 3, REPLICAS) if quick else Effort(20, 7, REPLICAS)
-    return Effort(1, 3, (1, 10)) if quick else Effort(4, 3, REPLICAS)
+        return Effort(4 if large else 20, 3 if quick else 7, case.replicas)
+    return Effort(1, 3, (1, 10)) if quick else Effort(1 if large else 4, 3, case.replicas)
 
 
 def run_engine_bench(
@@ -83,7 +87,6 @@ def run_engine_bench(
     nothing: they lie on the device before the clock starts.
     """
     where = pick_device(device)
-    effort = _effort(where, quick)
     rows: list[dict[str, Any]] = []
     parts: list[dict[str, Any]] = []
     left_out, cases = [], {}
@@ -97,6 +100,7 @@ def run_engine_bench(
             samples = load_samples(case.dataset, data=data)
             for model in MODELS:
                 progress(f"{case.name}, {model}")
+                effort = _effort(where, case, quick)
                 made, step = _measure(case, model, samples, where, effort, copied)
                 rows += made
                 parts += step

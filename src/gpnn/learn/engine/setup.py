@@ -53,8 +53,17 @@ class Setup:
             warnings.simplefilter("ignore", UnseenColours)
             return prepare_samples(self.samples, self.config, self.vocabulary, self.samples.y)
 
+    @cached_property
+    def _residents(self) -> dict[torch.device, Resident]:
+        return {}
+
     def resident(self, device: torch.device) -> Resident:
-        """For many at once."""
+        """For many at once; laid out on a device once."""
+        if device not in self._residents:
+            self._residents[device] = self._reside(device)
+        return self._residents[device]
+
+    def _reside(self, device: torch.device) -> Resident:
         samples, config = self.samples, self.config
         assert samples.y is not None
         x = torch.zeros(samples.graphs.num_nodes, 0) if samples.x is None else samples.x
