@@ -59,7 +59,10 @@ def test_rows_and_report():
 @pytest.mark.usefixtures("small", "one_thread")
 def test_what_is_absent_or_too_large_is_said(monkeypatch):
     monkeypatch.setattr(bench, "MODELS", {"gin": bench.MODELS["gin"]})
-    cases = (bench.Case("tu", "MUTAG", 8, 4, (1, 2)), bench.Case("molecules", "ogbg-molhiv", 8, 4))
+    cases = (
+        bench.Case("tu", "MUTAG", 8, 4, (1, 2)),
+        bench.Case("molecules", "ogbg-molhiv", 8, 4, (1, 2)),
+    )
     monkeypatch.setattr(bench, "CASES", cases)
     monkeypatch.setattr(bench, "locate", lambda name, _: None if name == "ogbg-molhiv" else "here")
 
