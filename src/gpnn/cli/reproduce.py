@@ -51,7 +51,10 @@ def reproduce(
     device: Device = "auto",
     minutes: Annotated[
         float | None,
-        Option(help="Stop cleanly after about so many minutes; go on with the same command."),
+        Option(
+            help="Stop cleanly after about so many minutes; go on with the same command. 0 writes "
+            "the pages from the records there are."
+        ),
     ] = None,
     recipe: Annotated[
         list[Path] | None,
@@ -76,8 +79,8 @@ def reproduce(
     """
     from ..learn.experiments.tables import TABLES, jobs_of, named
 
-    if minutes is not None and not minutes > 0:
-        raise InputError(f"--minutes must be above 0; got {minutes:g}.")
+    if minutes is not None and not minutes >= 0:
+        raise InputError(f"--minutes must be 0 or more; got {minutes:g}.")
     folder = out if out is not None else Path("results-quick" if quick else "results")
     if folder.is_file():
         raise InputError(f"{folder} is a file. Name a folder with --out.")
