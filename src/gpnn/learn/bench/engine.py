@@ -151,18 +151,17 @@ def _measure(
         ways.append(("pyg", 1))
         runs.append(pyg_run(samples, stream, setup.config, DROPOUT, device))
     head = {"workload": case.name, "model": model, "batch": case.batch, "hidden": case.hidden}
-    failed, engines = [], {}
+    failed, fitted = [], set()
     for count in effort.replicas:
         try:
-            engine = Engine(setup, replicas[:count], schedule, device)
-            engine.net.train()
+            engine = _engine(setup, replicas[:count], schedule, device)
             run = _repeated(engine, Capture(engine, engine.train_step), effort.steps)
             run()
         except torch.OutOfMemoryError:
             note = "does not fit into the memory of the device"
             failed.append({**head, "way": "engine", "replicas": count, "ratio": None, "note": note})
             continue
-        engines[count] = engine
+        fitted.add(count)
         ways.append(("engine", count))
         runs.append(run)
     seconds = [taken / effort.steps for taken in _race(runs, effort.repeats, str(device))]
@@ -179,8 +178,21 @@ def _measure(
         }
         for k, (way, count) in enumerate(ways)
     ]
-    step = [_step(head, engines[PROFILED], effort, copied)] if PROFILED in engines else []
-    return rows + failed, step
+    if PROFILED not in fitted:
+        return rows + failed, []
+
+    def make() -> Engine:
+        return _engine(setup, replicas[:PROFILED], schedule, device)
+
+    return rows + failed, [_step(head, make, effort, copied)]
+
+
+def _engine(
+    setup: Setup, replicas: list[Replica], schedule: Schedule, device: torch.device
+) -> Engine:
+    engine = Engine(setup, replicas, schedule, device)
+    engine.net.train()
+    return engine
 
 
 def _replica(samples: Samples, batch: int, seed: int) -> Replica:
@@ -204,9 +216,11 @@ def _eager(
     return train
 
 
-def _step(head: dict[str, Any], engine: Engine, effort: Effort, copied: float) -> dict[str, Any]:
-    needed = floor_bytes(engine)
-    found = breakdown(engine, effort.steps, effort.repeats)
+def _step(
+    head: dict[str, Any], make: Callable[[], Engine], effort: Effort, copied: float
+) -> dict[str, Any]:
+    needed = floor_bytes(make())
+    found = breakdown(make, effort.steps, effort.repeats)
     floor = sum(needed.values()) / copied
     return {
         **head,

@@ -18,15 +18,16 @@ PARTS = ("assemble", "forward", "backward", "optimiser")
 COPIED = {"cuda": 2**30, "cpu": 2**27}
 
 
-def breakdown(engine: Engine, steps: int, repeats: int) -> dict[str, Any]:
+def breakdown(make: Callable[[], Engine], steps: int, repeats: int) -> dict[str, Any]:
     """Seconds of the parts of a step, by difference: the step is cut short after every part, and
-    each of these beginnings is captured (on a GPU) and timed as a whole step is."""
-    device = str(engine.device)
+    each of these beginnings is captured (on a GPU) and timed as a whole step is, on an engine of
+    its own."""
     runs = []
     for last in range(1, len(PARTS) + 1):
+        engine = make()
         step = engine.train_step if last == len(PARTS) else _beginning(engine, last)
         runs.append(_repeated(engine, Capture(engine, step), steps))
-    whole = [seconds / steps for seconds in _race(runs, repeats, device)]
+    whole = [seconds / steps for seconds in _race(runs, repeats, str(engine.device))]
     before = [0.0, *whole[:-1]]
     parts = {name: max(0.0, b - a) for name, a, b in zip(PARTS, before, whole, strict=True)}
     return {"seconds": whole[-1], "parts": parts, "kernels": _kernels(engine)}
