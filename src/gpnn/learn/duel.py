@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from ..errors import InputError
+from .recipe import one_thread
 from .samples import Samples
 from .split import Split
 from .train import Epoch, Fitted, TrainConfig, fit
@@ -84,22 +83,11 @@ def duel(
         for name, gpnn in MODELS.items():
             options, told = OPTIONS | {"gpnn": gpnn}, _told(tick, name, number)
             folder = keep if gpnn and number == 0 else None
-            with _one_thread():
+            with one_thread():
                 fitted = fit(samples, options, train, split, folder, told, fresh=True)
             result.scores.setdefault(name, []).append(fitted.metrics["test"]["accuracy"])
             result.runs.setdefault(name, []).append(fitted)
     return result
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Batches this small run faster on one thread than on several that wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _told(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ from ..engine.eager import _Run
 from ..engine.replica import IntArray, Replica, Schedule
 from ..engine.setup import Setup, set_up
 from ..engine.trainer import Engine
-from ..recipe import deterministic, pick_device
+from ..recipe import deterministic, one_thread, pick_device
 from ..samples import Samples, load_samples
 from .layer import _device_name, _race
 from .pyg_gin import pyg_run
@@ -90,7 +89,7 @@ def run_engine_bench(
     rows: list[dict[str, Any]] = []
     parts: list[dict[str, Any]] = []
     left_out, cases = [], {}
-    with deterministic(where), _one_thread():
+    with deterministic(where), one_thread():
         copied = bandwidth(where)
         for case in CASES:
             if (quick and case.name != "tu") or locate(case.dataset, data) is None:
@@ -117,17 +116,6 @@ def run_engine_bench(
         "threads": 1,
         "bytes_per_second": copied,
     }
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Tensors are small here: threads would mostly wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _measure(

@@ -15,7 +15,7 @@ from torch import Tensor
 from ...nn.batch import AlphaRound, Edges, GraphBatch
 from ...nn.segments import Segments
 from .entries import Entries, EntryLayout
-from .resident import Resident
+from .flat import Resident
 from .rows import RowLayout, Rows
 
 __all__ = ["Assembler", "Capacity", "capacity"]

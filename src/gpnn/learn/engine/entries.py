@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...nn.segments import Segments
-from .resident import Direction, Resident, Space
+from .flat import Direction, Resident, Space
 from .rows import INT, RowLayout, Rows
 
 __all__ = ["Entries", "EntryLayout"]

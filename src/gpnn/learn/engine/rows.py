@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...nn.grouped import Groups
-from .resident import Resident
+from .flat import Resident
 
 __all__ = ["INT", "RowLayout", "Rows"]
 

@@ -22,8 +22,9 @@ from ..recipe import base_alone, model_config, zero_unseen
 from ..samples import Samples
 from ..store import prepare_samples
 from ..tasks import Task
+from .flat import Resident
 from .replica import Replica
-from .resident import Resident, reside
+from .resident import reside
 
 __all__ = ["Setup", "set_up"]
 
