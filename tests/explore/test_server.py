@@ -214,3 +214,20 @@ def test_a_thousand_requests_leave_memory_and_latency_flat(explorer):
     assert memory[-1] - memory[1] < 40, memory
     early, late = (statistics.median(part) for part in (took[100:300], took[800:]))
     assert late < 5 * early + 0.05, (early, late)
+
+
+@pytest.mark.parametrize("outer", ["POST /api/analyse", "PUT /api/analyse", "GET /api/schemes"])
+def test_an_unread_body_is_not_the_next_request(explorer, outer):
+    """A foreign page may not smuggle a request of its own in the body of a refused one."""
+    port = explorer.server_port
+    inner = f"GET /api/schemes HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+    head = (
+        f"{outer} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://evil.example\r\n"
+        f"Content-Type: text/plain\r\nContent-Length: {len(inner)}\r\n\r\n"
+    ).encode()
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+        client.sendall(head + inner)
+        got = b""
+        while piece := client.recv(65536):
+            got += piece
+    assert got.count(b"HTTP/1.1 ") == 1 and b" 403 " in got.split(b"\r\n")[0]

@@ -101,7 +101,10 @@ def _read(kind: str, typed: str, name: Any) -> tuple[Graphs, str, list[str]]:
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always", InputNote)
         path = Path(folder) / f"input{suffix}"
-        path.write_text(typed, encoding="utf-8")
+        try:
+            path.write_text(typed, encoding="utf-8")
+        except UnicodeEncodeError:
+            raise InputError(f"{shown} holds half a character. Give plain text.") from None
         try:
             graphs = read_graphs(path)
         except InputError as error:

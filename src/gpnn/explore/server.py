@@ -90,13 +90,17 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self, respond: Callable[[str], tuple[str, bytes]]) -> None:
         """Send what ``respond`` gives for the path, or the error as JSON."""
         try:
+            self._end_unread()
             said = refusal({name: self.headers.get(name) for name in ("Host", "Origin")},
                            self.server.server_port)  # fmt: skip
             if said is not None:
+                length = self.headers.get("Content-Length", "")
+                self.unread = int(length) if length.isdecimal() and len(length) < 12 else 0
                 raise _Refused(HTTPStatus.FORBIDDEN, said)
             kind, body = respond(urlsplit(self.path).path)
             self._send(HTTPStatus.OK, kind, body)
         except _Refused as refused:
+            self.close_connection = True
             self._fail(refused.status, str(refused))
             self._drain()
         except InputError as error:
@@ -109,6 +113,12 @@ class Handler(BaseHTTPRequestHandler):
                 HTTPStatus.INTERNAL_SERVER_ERROR,
                 "The explorer could not answer: a defect. The terminal has the details.",
             )
+
+    def _end_unread(self) -> None:
+        """A body that will not be read must not be taken for the next request."""
+        sized = self.headers.get("Content-Length", "0") != "0"
+        if (sized or self.headers.get("Transfer-Encoding")) and self.command != "POST":
+            self.close_connection = True
 
     def _get(self, path: str) -> tuple[str, bytes]:
         if path in pages():

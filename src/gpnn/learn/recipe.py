@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ __all__ = [
     "one_thread",
     "pick_device",
     "prepare_training",
+    "seen_labels",
     "zero_unseen",
 ]
 
@@ -113,29 +115,47 @@ def _scaled(samples: Samples, split: Split) -> tuple[Tensor, tuple[float, ...], 
     return scaled.float(), tuple(shift.tolist()), tuple(scale.tolist())
 
 
-def zero_unseen(net: GPNN, samples: Samples, train_ids: IntArray) -> None:
-    """Labels that no training graph has start (and so stay) at zero, like the reserved ones."""
+@dataclass(frozen=True, eq=False)
+class SeenLabels:
+    """Codes of every column of the vertices, and of the edges, that a training part holds."""
+
+    columns: tuple[Tensor, ...] = ()
+    edges: Tensor | None = None
+
+
+def seen_labels(samples: Samples, train_ids: IntArray) -> SeenLabels | None:
+    """Which labels the training graphs have; ``None`` where all count as seen."""
     if samples.task.node_level or samples.x is None:
-        return
+        return None
     train = torch.zeros(len(samples.graphs), dtype=torch.bool)
     train[torch.from_numpy(train_ids)] = True
     vertices = train[torch.from_numpy(samples.graphs.graph_of)]
-    with torch.no_grad():
-        for column, table in enumerate(net.encoder.tables):
-            _zero_absent(table, samples.x[vertices, column], 0)
-        if samples.edge_labels is None:
-            return
-        entries = vertices[torch.from_numpy(samples.graphs.rows)]
-        labels = torch.from_numpy(samples.edge_labels)[entries]
-        if net.edge_encoder is not None:
-            _zero_absent(net.edge_encoder.tables[0], labels, 1)
-        if net.config.gpnn and net.pair.label is not None:
-            _zero_absent(net.pair.label, labels, 1)
+    codes = () if samples.x.is_floating_point() else samples.x[vertices].unbind(1)
+    columns = tuple(column.unique() for column in codes)
+    if samples.edge_labels is None:
+        return SeenLabels(columns)
+    entries = vertices[torch.from_numpy(samples.graphs.rows)]
+    return SeenLabels(columns, torch.from_numpy(samples.edge_labels)[entries].unique())
+
+
+@torch.no_grad()
+def zero_unseen(net: GPNN, seen: SeenLabels | None) -> None:
+    """Labels that no training graph has start (and so stay) at zero, like the reserved ones."""
+    if seen is None:
+        return
+    for table, codes in zip(net.encoder.tables, seen.columns, strict=True):
+        _zero_absent(table, codes, 0)
+    if seen.edges is None:
+        return
+    if net.edge_encoder is not None:
+        _zero_absent(net.edge_encoder.tables[0], seen.edges, 1)
+    if net.config.gpnn and net.pair.label is not None:
+        _zero_absent(net.pair.label, seen.edges, 1)
 
 
 def _zero_absent(table: nn.Parameter, codes: Tensor, first: int) -> None:
     absent = torch.ones(table.shape[0], dtype=torch.bool)
-    absent[codes.unique() + first] = False
+    absent[codes + first] = False
     absent[:first] = False
     table[absent] = 0
 

@@ -19,7 +19,7 @@ from ..nn.batch import GraphBatch
 from ..nn.model import GPNN
 from ..nn.prepare import Prepared
 from .checkpoint import CHECKPOINT, State, load_state, save_state
-from .recipe import deterministic, pick_device, prepare_training, zero_unseen
+from .recipe import deterministic, pick_device, prepare_training, seen_labels, zero_unseen
 from .samples import Samples
 from .split import Split, make_split
 from .store import CARD, WEIGHTS, Loaded, save_model
@@ -144,7 +144,7 @@ def fit(
     with deterministic(device):
         torch.manual_seed(train.seed)
         net = GPNN(config)
-        zero_unseen(net, samples, split.train)
+        zero_unseen(net, seen_labels(samples, split.train))
         net.to(device)
         optimiser = torch.optim.Adam(
             net.parameters(), train.lr, weight_decay=train.weight_decay, fused=True

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from .at_hand import fused
+
 __all__ = ["Draw", "Dropout", "kept"]
 
 MASK = 0xFFFFFFFF
@@ -56,7 +58,7 @@ class Dropout(nn.Dropout):
 
 def kept(draw: Draw, call: int, rows: Tensor, width: int, dtype: torch.dtype) -> Tensor:
     """0 for what is dropped, 1 / (1 - p) for what is kept, [R, rows, width]."""
-    if rows.is_cuda:
+    if fused(rows):
         from .fused import dropout_mask
 
         return dropout_mask(draw, CALLS * draw.site + call, rows, width, dtype)

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .at_hand import fused
+
 __all__ = ["Linear", "fast", "linear"]
 
 
@@ -34,7 +36,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def fast(x: Tensor) -> bool:
     """Whether there are kernels of our own for a product with stacked rows."""
-    return x.is_cuda and x.dim() == 3 and x.dtype is torch.float32
+    return x.dim() == 3 and x.dtype is torch.float32 and fused(x)
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

@@ -116,6 +116,8 @@ class GPNN(nn.Module):
         for module in self.convs.modules():
             if isinstance(module, PartLinear):
                 module.forget_parts(unseen)
+        if self.config.component_feature:  # a count that never varies in training means nothing
+            self.head_first.weight[:, -self.config.parts :][:, unseen] = 0
 
     def forward(self, batch: GraphBatch) -> Tensor:
         return self.head(self.embed(batch), batch)

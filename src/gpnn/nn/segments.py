@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from ..graph.kernels.segments import group
+from .at_hand import fused
 
 __all__ = ["Segments", "eager", "segment_sum"]
 
@@ -80,7 +81,7 @@ def _bags(x: Tensor, source: Tensor, ptr: Tensor, weight: Tensor | None) -> Tens
     out."""
     if not x.shape[0]:
         return x.new_zeros(ptr.shape[0] - 1, x.shape[1])
-    if x.is_cuda:
+    if fused(x):
         from .fused import segment_sums
 
         return segment_sums(x, source, ptr, weight)

@@ -67,3 +67,17 @@ def test_roc_auc(ties: bool, dtype: torch.dtype) -> None:
         plain = Task.MULTITASK.measure(given[0][r][rows[r]], given[1][r][rows[r]])
         assert found[r].item() == pytest.approx(plain["roc_auc"], abs=1e-12)
     assert found[-1].isnan()
+
+
+def test_a_model_that_diverged_has_no_metric() -> None:
+    """Scores that are no numbers must not rank above all others."""
+    scores = torch.full((2, 4, 1), torch.nan)
+    scores[1] = torch.tensor([[0.1], [0.9], [0.2], [0.8]])
+    y = torch.tensor([[0.0], [1.0], [torch.nan], [torch.nan]]).expand(2, 4, 1)
+    chosen = torch.ones(2, 4, dtype=torch.bool)
+    found = measure(Task.MULTITASK, scores, y, chosen)
+    assert torch.isnan(found[0]) and found[1] == 1
+    classes = torch.full((1, 3, 2), torch.nan)
+    labels = torch.zeros(1, 3, dtype=torch.int64)
+    one = torch.ones(1, 3, dtype=torch.bool)
+    assert torch.isnan(measure(Task.CLASSIFICATION, classes, labels, one)).all()

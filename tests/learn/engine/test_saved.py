@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from gpnn.errors import InputError
-from gpnn.learn.engine import Curves, Replica, Schedule, train_replicas
+from gpnn.learn.engine import Curves, Paused, Replica, Schedule, train_replicas
 from gpnn.learn.engine import trainer as module
 from gpnn.learn.engine.saved import FILE
 from learn.engine.sets import node_samples, samples, some_replicas
@@ -43,7 +43,7 @@ def same(one: Curves, other: Curves) -> None:
 @pytest.mark.parametrize("stop", [1, 4])
 def test_an_ended_run_goes_on_to_the_same_bits(tmp_path: Path, stop: int) -> None:
     whole = run(None)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Paused):
         run(tmp_path, stop)
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
     again = run(tmp_path)
@@ -75,13 +75,13 @@ def test_node_tasks_too(tmp_path: Path) -> None:
     data = node_samples()
     given = {"samples": data, "replicas": some_replicas(len(data), (0.5, 0.0, 0.2))}
     given["model"] = {**MODEL, "base": "gat"}
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Paused):
         run(tmp_path, 2, **given)
     same(run(tmp_path, **given), run(None, **given))
 
 
 def test_a_run_that_was_ended_without_a_folder_is_lost() -> None:
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Paused):
         run(None, 2)
 
 
@@ -103,7 +103,7 @@ def test_a_file_of_another_run_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"no tensors", None])
 def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes | None) -> None:
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Paused):
         run(tmp_path, 1)
     whole = (tmp_path / FILE).read_bytes()
     (tmp_path / FILE).write_bytes(whole[: len(whole) // 2] if content is None else content)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
+from gpnn.learn.engine import Replica, Schedule
 from gpnn.learn.engine.setup import set_up
 from gpnn.learn.engine.stack import stack, unstack
+from gpnn.learn.engine.trainer import Engine
 from gpnn.nn.dropout import Dropout
 from learn.engine.sets import samples, some_replicas
 
@@ -37,3 +40,20 @@ def test_round_trip(options: dict) -> None:
     with torch.no_grad():
         next(stacked.parameters()).fill_(1)
     assert not (next(nets[0].parameters()) == 1).all()  # a copy, not a view
+
+
+def test_counts_of_parts_that_training_never_met_do_not_matter() -> None:
+    """A column that is constant in training is scaled up by hundreds at test time: its weight must
+    be, and stay, zero."""
+    data = samples()
+    highest = np.maximum.reduceat(data.graphs.degree, data.graphs.ptr[:-1])
+    few = np.flatnonzero(highest < highest.max())
+    replicas = [Replica(few, [], [20, 21], seed=0)]
+    setup = set_up(data, {"scheme": "degree", "hidden": 8, "layers": 2}, replicas)
+    unseen = setup._met(replicas[0])[1]
+    assert unseen[:-1].any()
+    engine = Engine(setup, replicas, Schedule(epochs=3, batch_size=4), torch.device("cpu"))
+    for _ in range(len(engine.plan)):
+        engine.train_step()
+    counted = engine.net.head_first.weight[0, :, -setup.config.parts :]
+    assert (counted[:, unseen] == 0).all() and (counted[:, ~unseen] != 0).any()

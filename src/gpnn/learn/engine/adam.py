@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from ...nn.at_hand import fused
+
 __all__ = ["StackedAdam"]
 
 BETAS, EPS = (0.9, 0.999), 1e-8
@@ -52,7 +54,7 @@ class StackedAdam:
             for p, g in zip(self.parameters, gradients, strict=True)
         ]
         slope = torch.cat([part.flatten() for part in parts])
-        if self.value.is_cuda:
+        if fused(self.value):
             from ...nn.fused import adam_step
 
             adam_step(self, slope, rate, BETAS, EPS)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ...errors import InputError
 from ...nn.batch import AlphaRound, Edges, GraphBatch
 from ...nn.segments import Segments
 from .entries import Entries, EntryLayout
@@ -20,7 +21,8 @@ from .rows import RowLayout, Rows
 
 __all__ = ["Assembler", "Capacity", "capacity"]
 
-AT_ONCE = 64
+AT_ONCE = 2**25
+"""Numbers that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,19 @@ def capacity(resident: Resident, plan: Tensor) -> Capacity:
     entries = torch.stack([one.counts for one in resident.directions.values()], 1)
     counts, entries = (torch.cat([part, torch.zeros_like(part[:1])]) for part in (counts, entries))
     most_rows, most_entries = counts[-1], entries[-1]
-    for batch in plan.long().to(counts.device).split(AT_ONCE):
+    width = max(1, replicas * size * max(counts.shape[1], entries.shape[1]))
+    for batch in plan.long().to(counts.device).split(max(1, AT_ONCE // width)):
         most_rows = torch.maximum(most_rows, counts[batch].sum(2).amax((0, 1)))
         most_entries = torch.maximum(most_entries, entries[batch].sum((1, 2)).amax(0))
     rows, at = {}, 0
     for name, kind in resident.kinds.items():
         rows[name] = tuple(most_rows[at : at + kind.groups].tolist())
         at += kind.groups
+    if int(most_entries.sum()) >= 2**31:
+        raise InputError(
+            f"A batch of {replicas} replicas has {int(most_entries.sum()):,} entries, more than "
+            "can be numbered. Use fewer replicas at once, smaller batches or a smaller d."
+        )
     return Capacity(replicas, size, rows, tuple(max(1, n) for n in most_entries.tolist()))
 
 

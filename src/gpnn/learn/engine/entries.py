@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ...errors import InputError
 from ...nn.segments import Segments
 from .flat import Direction, Resident, Space
 from .rows import INT, RowLayout, Rows
@@ -138,6 +139,11 @@ class EntryLayout:
     ) -> None:
         """The constants of all directions in one piece; the last degree and the last value belong
         to padding."""
+        if sum(len(part) for part in values) >= 2**31:
+            raise InputError(
+                "The set of graphs has more interactions than can be numbered. Give fewer graphs, "
+                "fewer layers, a smaller d or interactions='cross'."
+            )
         none = torch.zeros(1, dtype=torch.int64, device=self.device)
         every = torch.cat([*degree, none])
         first = every.cumsum(0) - every

@@ -11,10 +11,17 @@ __all__ = ["measure"]
 
 
 def measure(task: Task, scores: Tensor, y: Tensor, chosen: Tensor) -> Tensor:
-    """The task's metric over the rows that are chosen, NaN where there are none.
+    """The task's metric over the rows that are chosen, NaN where there are none or where a score
+    is no number (a model that diverged).
 
     Shapes: scores [R, rows, outputs], labels [R, rows(, targets)], chosen bool [R, rows] → [R].
     """
+    found = _measure(task, scores, y, chosen)
+    diverged = (torch.isnan(scores).any(-1) & chosen).any(-1)
+    return torch.where(diverged, torch.nan, found)
+
+
+def _measure(task: Task, scores: Tensor, y: Tensor, chosen: Tensor) -> Tensor:
     if task.has_classes:
         known = chosen & (y >= 0)
         right = (scores.argmax(-1) == y) & known

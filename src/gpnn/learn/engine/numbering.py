@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 
 from ...graph.classes import InteractionClasses, RoundTable, interaction_classes
 from ...graph.graphs import Graphs
+from ..cache import Arrays, key_of, recall
+from ..computed import SMALL
 
 __all__ = ["Numbered", "classes_by_graph"]
 
 IntArray = NDArray[np.int64]
+_SINGLE = ("pair_centre", "pair_other", "start")
+_TABLE = tuple(field.name for field in fields(RoundTable) if field.name != "size")
 CHUNK = 50_000
 """Vertices that are numbered at a time: tables of this size stay in the cache of a processor."""
 
@@ -36,7 +40,19 @@ class Numbered:
 def classes_by_graph(
     graphs: Graphs, part: IntArray, edge_labels: IntArray | None, **options: Any
 ) -> Numbered:
-    """The classes of graphs that share none, because no two graphs have a part in common."""
+    """The classes of graphs that share none, because no two graphs have a part in common; kept on
+    disk where that pays."""
+    if graphs.num_nodes < SMALL:
+        return _number(graphs, part, edge_labels, options)
+    arrays = {"ptr": graphs.ptr, "indptr": graphs.indptr, "indices": graphs.indices}
+    key = key_of("numbering", {**arrays, "part": part, "edge_labels": edge_labels}, **options)
+    found = recall(key, lambda: _pack(_number(graphs, part, edge_labels, options)))
+    return _unpack(found, int(options["rounds"]))
+
+
+def _number(
+    graphs: Graphs, part: IntArray, edge_labels: IntArray | None, options: dict[str, Any]
+) -> Numbered:
     ends = np.searchsorted(graphs.ptr, np.arange(CHUNK, graphs.num_nodes + CHUNK, CHUNK))
     cuts = np.unique(np.concatenate([[0], np.minimum(ends, len(graphs))]))
 
@@ -48,6 +64,27 @@ def classes_by_graph(
     with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as pool:
         found = list(pool.map(number, range(len(cuts) - 1)))
     return _join(found, graphs.ptr[cuts[:-1]])
+
+
+def _pack(found: Numbered) -> Arrays:
+    arrays = {name: getattr(found, name) for name in _SINGLE}
+    for r, table in enumerate(found.tables):
+        arrays |= {f"{name}.{r}": getattr(table, name) for name in _TABLE}
+        arrays |= {f"pair_class.{r}": found.pair_class[r], f"weight.{r}": found.weight[r]}
+    return arrays
+
+
+def _unpack(arrays: Arrays, rounds: int) -> Numbered:
+    tables = [
+        RoundTable(len(arrays[f"previous.{r}"]), **{n: arrays[f"{n}.{r}"] for n in _TABLE})
+        for r in range(rounds)
+    ]
+    return Numbered(
+        **{name: arrays[name] for name in _SINGLE},
+        pair_class=tuple(arrays[f"pair_class.{r}"] for r in range(rounds)),
+        tables=tuple(tables),
+        weight=tuple(arrays[f"weight.{r}"] for r in range(rounds)),
+    )
 
 
 def _slice(graphs: Graphs, low: int, high: int) -> tuple[Graphs, slice, slice]:

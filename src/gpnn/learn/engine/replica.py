@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 
-__all__ = ["Curves", "Replica", "Schedule"]
+__all__ = ["Curves", "Paused", "Replica", "Schedule"]
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+
+
+class Paused(Exception):
+    """Training was ended before its last epoch because ``progress`` said so."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,13 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
-from ...graph.partition import Partition, partition
+from ...graph.partition import Partition
 from ...graph.vocabulary import UnseenColours, Vocabulary
 from ...nn.config import GPNNConfig
 from ...nn.model import GPNN
 from ...nn.prepare import Prepared
-from ..recipe import base_alone, model_config, zero_unseen
+from ..computed import cached_partition
+from ..recipe import SeenLabels, base_alone, model_config, seen_labels, zero_unseen
 from ..samples import Samples
 from ..store import prepare_samples
 from ..tasks import Task
@@ -83,10 +84,22 @@ class Setup:
         with torch.random.fork_rng([]):
             torch.manual_seed(replica.seed)
             net = GPNN(replace(self.config, dropout=replica.dropout))
-        zero_unseen(net, self.samples, replica.train)
+        seen, unseen = self._met(replica)
+        zero_unseen(net, seen)
         if self.config.gpnn:
-            net.forget_parts(self._unseen(replica))
+            net.forget_parts(unseen)
         return net.to(dtype)
+
+    @cached_property
+    def _known(self) -> dict[bytes, tuple[SeenLabels | None, Tensor]]:
+        return {}
+
+    def _met(self, replica: Replica) -> tuple[SeenLabels | None, Tensor]:
+        """The labels that a training part has and the parts it has not; many replicas share one."""
+        key = replica.train.tobytes()
+        if key not in self._known:
+            self._known[key] = (seen_labels(self.samples, replica.train), self._unseen(replica))
+        return self._known[key]
 
     def scaling(self, replica: Replica) -> tuple[Tensor, Tensor]:
         """Shift and scale of a regression's targets over the training part, else 0 and 1."""
@@ -122,7 +135,7 @@ def set_up(samples: Samples, model: Mapping[str, Any] | None, replicas: Sequence
     options = base_alone(model or {})
     if "dropout" in options:
         raise InputError("dropout belongs to the replicas. Set it there.")
-    cut = partition(samples.graphs, model_config(samples, 1, options).scheme)
+    cut = cached_partition(samples.graphs, model_config(samples, 1, options).scheme)
     vocabulary = Vocabulary.fit(cut)
     config = model_config(samples, vocabulary.size + 1, options)
     return Setup(samples, config, cut, vocabulary)

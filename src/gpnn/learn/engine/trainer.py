@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...errors import InputError
 from ..recipe import deterministic, pick_device
 from ..samples import Samples
 from .adam import StackedAdam
@@ -17,7 +18,7 @@ from .assemble import Assembler, capacity
 from .capture import Capture
 from .measure import measure
 from .plan import make_plan
-from .replica import Curves, Replica, Schedule
+from .replica import Curves, Paused, Replica, Schedule
 from .saved import Saved
 from .setup import Setup, set_up
 from .stack import stack
@@ -151,9 +152,29 @@ def train_replicas(
         schedule: epochs and steps, the same for all.
         device: ``auto``, ``cpu``, ``cuda`` …; on a GPU the step is captured.
         folder: where the state of the set is kept; a run that was ended goes on from there.
-        progress: called with the epochs done and all; ``False`` ends the run, which can go on
-            later where there is a folder.
+        progress: called with the epochs done and all; ``False`` ends the run with
+            :class:`~gpnn.learn.engine.replica.Paused`, and it can go on later where there is a
+            folder.
     """
+    try:
+        return _train(samples, model, replicas, schedule, device, dtype, folder, progress)
+    except torch.OutOfMemoryError:
+        raise InputError(
+            f"{len(replicas)} replicas in batches of {schedule.batch_size} do not fit into the "
+            "memory of the device. Use smaller batches, fewer replicas at once or a smaller model."
+        ) from None
+
+
+def _train(
+    samples: Samples,
+    model: Mapping[str, Any] | None,
+    replicas: Sequence[Replica],
+    schedule: Schedule,
+    device: str,
+    dtype: torch.dtype,
+    folder: Path | None,
+    progress: Callable[[int, int], bool | None] | None,
+) -> Curves:
     setup, where = set_up(samples, model, replicas), pick_device(device)
     began = time.perf_counter()
     with deterministic(where):
@@ -178,7 +199,7 @@ def train_replicas(
                 saved.keep(engine.state(), epoch + 1, spent + now - began)
                 last = now
             if not going and not over:
-                raise KeyboardInterrupt
+                raise Paused
         loss, (valid, test) = engine.loss.cpu().numpy(), engine.curves.cpu().numpy()
         seconds = spent + time.perf_counter() - began
     about: dict[str, object] = {

@@ -192,7 +192,7 @@ def _read(path: Path, seen: tuple[str, ...] = ()) -> dict[str, Any]:
     parent = content.pop("extends", None)
     if parent is None:
         return content
-    if parent in seen or not isinstance(parent, str):
+    if not isinstance(parent, str) or parent in seen or Path(parent).name != parent:
         raise InputError(f"{path}: extends = {parent!r} leads nowhere. Name another file.")
     beside = path.with_name(f"{parent}.toml")
     return _over(_read(beside, (*seen, path.stem, parent)), content)

@@ -21,10 +21,10 @@ NONE = "—"
 _LEGEND = """\
 *Measured* and *paper* are mean ± standard deviation; *s.e.* is the standard error of the measured
 mean. *Difference* is measured less paper in units of the combined standard deviation,
-√(s₁² + s₂²). *Gain* is the mean difference to the base GNN trained in the same run, ± its standard
-error: over the base at the same width, and over the base widened to as many parameters, fold by
-fold and seed by seed; positive is better, for errors too. An empty cell (—) was not measured, or is
-not in the paper. `tu-nested` has no published figure.
+√(s₁² + s₂²). *Gain* is the mean difference to the base GNN on the same folds and seeds, ± its
+standard error: over the base at the same width, and over the base widened to as many parameters;
+positive is better, for errors too. An empty cell (—) was not measured, or is not in the paper.
+`tu-nested` has no published figure.
 """
 
 
@@ -52,7 +52,8 @@ def made_with(records: Iterable[dict[str, Any]]) -> str:
     commits = ", ".join(f"`{name}`" for name in sorted({r["commit"] for r in held}))
     devices = ", ".join(sorted({r["device"] for r in held if "device" in r}))
     tools = sorted({f"{k} {v}" for r in held for k, v in r["versions"].items()})
-    hours = sum(r["seconds"] for r in {r["key"].partition(":")[0]: r for r in held}.values()) / 3600
+    jobs = {r["key"].partition(":")[0]: r for r in held}.values()
+    hours = sum(r["seconds"] + r.get("about", {}).get("prepare_seconds", 0) for r in jobs) / 3600
     took = f"{hours:.1f} h" if hours >= 1 else f"{60 * hours:.1f} min"
     on = f"; device {devices}" if devices else ""
     return f"{len(held)} records; commit {commits}{on}; {', '.join(tools)}; {took} of computing."

@@ -140,8 +140,9 @@ def gain(record: Record | None, other: Record | None) -> Summary | None:
 
     Positive is better, for errors too. The standard error comes from the folds, each averaged over
     its seeds (seeds of one fold share their test part), or from the seeds where there is one fold.
+    Models that were trained on different data are not compared.
     """
-    if record is None or other is None:
+    if record is None or other is None or record.get("data") != other.get("data"):
         return None
     factor = unit(record["metric"]) * (1 if higher_is_better(record["metric"]) else -1)
     values = {(one["fold"], one["seed"]): one["value"] for one in other["values"]}

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from ..engine import Curves, Replica, train_replicas
+from ..engine import Curves, Paused, Replica, train_replicas
 from ..samples import Samples
 from .jobs import Job, Row, key_of
 from .protocols import Given, get_protocol
@@ -125,9 +125,7 @@ def train_trial(
         value, std, epoch = _value(curves)
     except InputError as error:  # too large for the memory, or nothing that could be measured
         return Trial(number, values, reason=str(error))
-    except KeyboardInterrupt:  # also how the trainer answers a progress of False
-        if progress(0, 1):
-            raise
+    except Paused:
         raise OutOfTime from None
     shutil.rmtree(folder, ignore_errors=True)
     seconds = round(time.perf_counter() - began, 3)

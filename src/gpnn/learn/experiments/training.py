@@ -5,14 +5,13 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..engine import Curves, Schedule, train_replicas
+from ..engine import Curves, Paused, Schedule, train_replicas
 from ..samples import Samples
 from .data import load_data
 from .jobs import Job
@@ -70,8 +69,6 @@ def run_job(
         for protocol in family(job.family):
             runs.append(_record(job, protocol, members, curves, facts))
         shutil.rmtree(runs.work(job.key), ignore_errors=True)
-        with suppress(OSError):
-            lock.unlink()
     return True
 
 
@@ -129,10 +126,8 @@ def _train_piece(
             folder=folder,
             progress=lambda done, total: progress(done / total),
         )
-    except KeyboardInterrupt:  # also how the trainer answers a progress of False
-        if not progress(0.0):
-            raise OutOfTime from None
-        raise
+    except Paused:
+        raise OutOfTime from None
     runs.save_curves(path, plan.members, curves, {})
     return curves
 

@@ -1,8 +1,8 @@
 """Kernels for CUDA where plain PyTorch takes many, each beside the plain code it stands in for.
 
 Small graphs leave a GPU waiting for launches, so what counts is how few kernels a step has, and
-that none of them runs on a few processors only. Imported where a tensor lies on a GPU, and needs
-Triton, which CUDA builds of PyTorch bring along.
+that none of them runs on a few processors only. They need Triton, which most CUDA builds of PyTorch
+bring along; the plain code does without (:mod:`gpnn.nn.at_hand`).
 """
 
 from .adam import adam_step

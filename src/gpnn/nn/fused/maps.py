@@ -8,7 +8,7 @@ in a fixed order.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import torch
 import triton
@@ -97,7 +97,7 @@ def _add(parts, out, ptr, spans, maps, size, WIDE: tl.constexpr):
     tl.store(out + (replica * maps + number) * size + at, total, mask=inside)
 
 
-@lru_cache(maxsize=256)
+@cache  # never forgotten: captured steps read them
 def _tiles(groups: Groups, rows: int, device: torch.device) -> Tensor:
     """(start, stop, map) of blocks of at most ``TALL`` rows; -1 for rows of no group."""
     out, at = [], 0
@@ -108,7 +108,7 @@ def _tiles(groups: Groups, rows: int, device: torch.device) -> Tensor:
     return torch.tensor(out, dtype=torch.int32, device=device)
 
 
-@lru_cache(maxsize=256)
+@cache
 def _spans(groups: Groups, maps: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """(start, stop) of spans of rows, map by map, and where each map's begin."""
     found: list[list[tuple[int, int]]] = [[] for _ in range(maps)]

@@ -1,0 +1,20 @@
+"""Whether kernels of our own can run on a tensor."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+
+from torch import Tensor
+
+__all__ = ["fused"]
+
+
+def fused(x: Tensor) -> bool:
+    """Whether :mod:`gpnn.nn.fused` takes this tensor: it lies on a GPU, and Triton is installed."""
+    return x.is_cuda and _triton()
+
+
+@cache
+def _triton() -> bool:
+    return find_spec("triton") is not None
