@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -16,7 +16,7 @@ __all__ = ["AlphaRound", "Edges", "GraphBatch"]
 
 
 def _tree(cls: Any) -> Any:
-    """Let ``torch.func`` see the tensors of a dataclass; groups (ints) stay as they are."""
+    """Let PyTorch map over the tensors of a dataclass; groups (ints) stay as they are."""
     names = [f.name for f in fields(cls)]
     static = {f.name for f in fields(cls) if f.type == "Groups"}
 
@@ -144,6 +144,3 @@ class GraphBatch:
 
         moved: GraphBatch = _pytree.tree_map(move, self)
         return moved
-
-    def with_labels(self, y: Tensor | None) -> GraphBatch:
-        return replace(self, y=y)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ...nn.dropout import Draw, Dropout
 from ...nn.model import GPNN
 
-__all__ = ["stack", "unstack"]
+__all__ = ["stack"]
 
 
 def stack(nets: Sequence[GPNN], seeds: Tensor, rates: Tensor, step: Tensor) -> GPNN:
@@ -36,10 +36,3 @@ def stack(nets: Sequence[GPNN], seeds: Tensor, rates: Tensor, step: Tensor) -> G
             module.draw = Draw(seeds, step, rates, site)
             site += 1
     return out
-
-
-def unstack(stacked: GPNN, shell: GPNN, replica: int) -> GPNN:
-    """The network of one replica, in a network of the plain shape."""
-    state = {name: value[replica] for name, value in stacked.state_dict().items()}
-    shell.load_state_dict(state)
-    return shell

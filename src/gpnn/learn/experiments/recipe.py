@@ -113,6 +113,7 @@ class Recipe:
         for name in RANGES:
             object.__setattr__(self, name, number(name, getattr(self, name), ""))
         object.__setattr__(self, "title", self.title or self.name)
+        refuse_unknown(self.bases, "bases", {"gin", "gcn", "gat", "sage"})
         for base, changes in self.bases.items():
             refuse_unknown(changes, f"bases.{base}", _PER_BASE)
             replace(self, bases={}, **changes)
