@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["reproduce"]
 
 Option = typer.Option
+QUIET_SECONDS = 20.0
 _WORDS = {"late": "put aside for want of time", "busy": "another process is at it"}
 
 
@@ -130,7 +132,7 @@ def _recipes(paths: list[Path]) -> dict[str, Recipe]:
 
 @contextmanager
 def _watching() -> Iterator[tuple[Watch, Any, Any]]:
-    """A line per running job on a terminal, else a line per finished one."""
+    """A line per running job on a terminal; else a line per finished one, and one now and then."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from ..learn.experiments.jobs import Job
@@ -141,7 +143,7 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
     bar = Progress(
         *columns, TextColumn("{task.fields[said]}"), TimeElapsedColumn(), console=console
     )
-    total, lines = [0, 0], {}
+    total, lines, last = [0, 0], {}, [time.monotonic()]
 
     class Live(Watch):
         def started(self, job: Job) -> None:
@@ -151,9 +153,13 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
             epoch = f"epoch {min(job.recipe.epochs, int(done * job.recipe.epochs))}"
             said = f"{epoch}/{job.recipe.epochs}"
             bar.update(lines[job.name], completed=done, said=said)
+            if not console.is_terminal and time.monotonic() - last[0] > QUIET_SECONDS:
+                last[0] = time.monotonic()
+                console.print(f"at {job.name}: {said}", markup=False, soft_wrap=True)
 
         def ended(self, job: Job, said: str, seconds: float) -> None:
             bar.remove_task(lines.pop(job.name))
+            last[0] = time.monotonic()
             total[0] += said == "done"
             text = f"{total[0]}/{total[1]}  {job.name}: {_WORDS.get(said, said)}, {seconds:.1f} s"
             console.print(text, markup=False, soft_wrap=True)

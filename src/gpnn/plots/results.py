@@ -31,12 +31,15 @@ def draw_results(parts: Sequence[Part], title: str) -> Figure:
     most = max(len(part.entries) for part in parts)
     figure = Figure(figsize=(5.0 * columns, rows * (0.34 * most + 0.9) + 1.0), layout="constrained")
     figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold", color=INK)
+    beside: list[str] = []
     for place, dataset in enumerate(datasets):
         axes = figure.add_subplot(rows, columns, place + 1)
         held = [part for part in parts if part.column.dataset == dataset]
         _panel(axes, held, colours)
-        if place % columns:
+        names = [entry.row.title for entry in held[0].entries]
+        if place % columns and names == beside:
             axes.set_yticklabels([])
+        beside = names
     _legend(figure, colours)
     return figure
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_a_file_extends_another(tmp_path: Path) -> None:
         ("[bases.gcn]\ndataset = 'x'", "dataset is no field of bases.gcn"),
         ("[bases.gcn]\nhidden = 0", "hidden must be a whole number"),
         ("extends = 'bad'", "leads nowhere"),
-        ("extends = 'absent'", "Cannot read the recipe"),
+        ("extends = 'absent'", "leads nowhere: no other absent.toml"),
         ("layers = ", "is not TOML"),
     ],
 )
@@ -92,3 +93,11 @@ def test_quick_recipes_are_small() -> None:
     for name in list_recipes():
         quick = quick_recipe(load_recipe(name))
         assert quick.epochs <= 4 and quick.seeds <= 2 and quick.hidden <= 16
+
+
+def test_a_recipe_of_ones_own_extends_the_packages(tmp_path: Path) -> None:
+    """The one beside it goes first; its own name leads to the package's."""
+    path = tmp_path / "MUTAG.toml"
+    path.write_text('extends = "MUTAG"\nepochs = 3\n', encoding="utf-8")
+    changed, packaged = read_recipe(path), load_recipe("MUTAG")
+    assert changed.epochs == 3 and replace(changed, epochs=packaged.epochs) == packaged

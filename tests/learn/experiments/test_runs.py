@@ -101,3 +101,13 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
             assert not second
     with locked(path, wait=False) as third:
         assert third
+
+
+def test_a_lock_file_that_was_deleted_is_not_held(tmp_path: Path) -> None:
+    """Who waited for a lock whose file is gone must not work beside one who made it anew."""
+    path = tmp_path / "job.lock"
+    with locked(path) as first:
+        assert first
+        path.unlink()
+        with locked(path, wait=False) as second, locked(path, wait=False) as third:
+            assert second and not third

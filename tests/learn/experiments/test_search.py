@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from gpnn.errors import InputError
-from gpnn.learn.engine import Curves, Replica, Schedule
+from gpnn.learn.engine import Curves, Paused, Replica, Schedule
 from gpnn.learn.experiments import search as module
 from gpnn.learn.experiments import search_store as storage
 from gpnn.learn.experiments import search_trial
@@ -64,7 +64,7 @@ def pretend(
     valid = valid if metric == "accuracy" else -valid
     assert folder.parent.name == "work"
     if not progress(1, 2):
-        raise KeyboardInterrupt
+        raise Paused
     nothing = np.full(valid.shape, np.nan)
     return Curves(metric, nothing, valid, nothing, 7, 0.1, "cpu")
 

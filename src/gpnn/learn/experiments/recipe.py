@@ -182,8 +182,9 @@ def read_recipe(path: str | Path) -> Recipe:
         raise InputError(f"{path}: {error}") from None
 
 
-def _read(path: Path, seen: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The content of a file over that of the one it extends; tables are joined key by key."""
+def _read(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The content of a file over that of the one it extends, which lies beside it or in the
+    package; tables are joined key by key."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -193,10 +194,17 @@ def _read(path: Path, seen: tuple[str, ...] = ()) -> dict[str, Any]:
     parent = content.pop("extends", None)
     if parent is None:
         return content
-    if not isinstance(parent, str) or parent in seen or Path(parent).name != parent:
-        raise InputError(f"{path}: extends = {parent!r} leads nowhere. Name another file.")
-    beside = path.with_name(f"{parent}.toml")
-    return _over(_read(beside, (*seen, path.stem, parent)), content)
+    if not isinstance(parent, str) or Path(parent).name != parent:
+        raise InputError(f"{path}: extends = {parent!r} names no recipe. Give a plain name.")
+    with resources.as_file(resources.files(__package__) / "recipes") as folder:
+        places = (path.with_name(f"{parent}.toml"), folder / f"{parent}.toml")
+        found = [place for place in places if place.is_file() and place not in (*seen, path)]
+        if not found:
+            raise InputError(
+                f"{path}: extends = {parent!r} leads nowhere: no other {parent}.toml lies beside "
+                f"it, and the package has no such recipe. It has {', '.join(list_recipes())}."
+            )
+        return _over(_read(found[0], (*seen, path)), content)
 
 
 def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

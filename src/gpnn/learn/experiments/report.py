@@ -125,7 +125,7 @@ def _detail(part: Part, entry: Entry) -> list[str]:
         _pair(measured, digits),
         _number(measured.error if measured else None, digits),
         _pair(entry.paper, digits),
-        NONE if away is None else f"{away:+.2f}",
+        NONE if away is None else f"{round(away, 2) + 0.0:+.2f}",
         _gain(entry.over_base, digits),
         _gain(entry.over_wide, digits),
         NONE if record is None else f"{record['parameters']:,}",
@@ -157,7 +157,7 @@ def _gain(held: Summary | None, digits: int) -> str:
     if held is None:
         return NONE
     spread = f" ± {_number(held.error, digits)}" if held.error is not None else ""
-    return f"{held.mean:+.{digits}f}{spread}"
+    return f"{round(held.mean, digits) + 0.0:+.{digits}f}{spread}"
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,8 @@ def run_job(
         for protocol in family(job.family):
             runs.append(_record(job, protocol, members, curves, facts))
         shutil.rmtree(runs.work(job.key), ignore_errors=True)
+        with suppress(OSError):
+            lock.unlink()
     return True
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import signal
+import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import Any
 
 import torch
@@ -146,9 +148,18 @@ def _in_processes(
     return busy
 
 
+def _end_with_parent() -> None:
+    """Nobody is left to ask for the rest; what is written is written at once or not at all."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _work(jobs: list[Job], settings: Settings, tasks: Any, events: Any) -> None:
     """A worker: takes jobs until there are none left. Ctrl-C is the parent's affair."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(1)
     try:
         while (number := tasks.get()) is not None:
