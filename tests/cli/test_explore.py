@@ -11,9 +11,11 @@ from urllib.request import urlopen
 
 
 def test_serves_until_interrupted():
+    """Ctrl-C counts even where the tests themselves run in the background, deaf to it."""
     process = subprocess.Popen(
         [sys.executable, "-m", "gpnn", "explore", "rings", "--no-browser", "--port", "0"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     try:
         assert process.stdout is not None
