@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -111,3 +112,15 @@ def test_a_lock_file_that_was_deleted_is_not_held(tmp_path: Path) -> None:
         path.unlink()
         with locked(path, wait=False) as second, locked(path, wait=False) as third:
             assert second and not third
+
+
+@pytest.mark.parametrize(
+    "change", [{"mean": None}, {"values": "x"}, {"values": [{"fold": 0}]}, {"key": 7}]
+)
+def test_a_record_of_the_wrong_shape_is_named(tmp_path: Path, change: dict[str, Any]) -> None:
+    record = {"key": "a:tu-1", "mean": 0.5, "values": [{"fold": 0, "seed": 0, "value": 0.5}]}
+    (tmp_path / "runs.jsonl").write_text(f"{json.dumps(record)}\n", encoding="utf-8")
+    assert list(Runs(tmp_path).read()) == ["a:tu-1"]
+    (tmp_path / "runs.jsonl").write_text(f"{json.dumps(record | change)}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"Line 1 of .* is no record of a run"):
+        Runs(tmp_path).read()

@@ -13,15 +13,15 @@ import torch
 from ...errors import InputError
 from ..datasets import locate
 from ..engine.capture import Capture
-from ..engine.eager import _Run
+from ..engine.eager import OneModel
 from ..engine.replica import IntArray, Replica, Schedule
 from ..engine.setup import Setup, set_up
 from ..engine.trainer import Engine
 from ..recipe import deterministic, one_thread, pick_device
 from ..samples import Samples, load_samples
-from .layer import _device_name, _race
+from .layer import device_name, race
 from .pyg_gin import pyg_run
-from .step import _repeated, bandwidth, breakdown, floor_bytes
+from .step import bandwidth, breakdown, floor_bytes, repeated
 
 __all__ = ["run_engine_bench", "to_markdown"]
 
@@ -111,7 +111,7 @@ def run_engine_bench(
         "steps": parts,
         "workloads": cases,
         "left_out": left_out,
-        "device": _device_name(str(where)),
+        "device": device_name(str(where)),
         "captured": where.type == "cuda",
         "threads": 1,
         "bytes_per_second": copied,
@@ -143,7 +143,7 @@ def _measure(
     for count in effort.replicas:
         try:
             engine = _engine(setup, replicas[:count], schedule, device)
-            run = _repeated(engine, Capture(engine, engine.train_step), effort.steps)
+            run = repeated(engine, Capture(engine, engine.train_step), effort.steps)
             run()
         except torch.OutOfMemoryError:
             note = "does not fit into the memory of the device"
@@ -152,7 +152,7 @@ def _measure(
         fitted.add(count)
         ways.append(("engine", count))
         runs.append(run)
-    seconds = [taken / effort.steps for taken in _race(runs, effort.repeats, str(device))]
+    seconds = [taken / effort.steps for taken in race(runs, effort.repeats, str(device))]
     rate = [count * case.batch / step for (_, count), step in zip(ways, seconds, strict=True)]
     rows = [
         {
@@ -196,7 +196,7 @@ def _eager(
     setup: Setup, replica: Replica, stream: list[IntArray], device: torch.device
 ) -> Callable[[], None]:
     net = setup.network(replica).to(device)
-    run = _Run(setup, replica, net, device, torch.float32)
+    run = OneModel(setup, replica, net, device, torch.float32)
 
     def train() -> None:
         run.train(stream)

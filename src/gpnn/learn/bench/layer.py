@@ -22,7 +22,7 @@ from ...nn.prepare import Prepared, prepare
 from ..datasets import load_graphs
 from .live import peak_bytes
 
-__all__ = ["run_layer_bench", "to_markdown"]
+__all__ = ["device_name", "race", "run_layer_bench", "to_markdown"]
 
 WIDTH = 64
 LAYERS = 3
@@ -128,11 +128,11 @@ def run_layer_bench(
         "rows": rows,
         "workloads": {case.name: case.about for case in chosen},
         "threads": threads,
-        "device": _device_name(device),
+        "device": device_name(device),
     }
 
 
-def _device_name(device: str) -> str:
+def device_name(device: str) -> str:
     if device.startswith("cuda"):
         return torch.cuda.get_device_name(device)
     from .environment import _processor
@@ -182,7 +182,7 @@ def _measure(case: Case, kind: str, path: str, device: str, repeats: int) -> dic
     def assemble() -> None:
         ready.batch(chosen).to(device)
 
-    times = _race([ours, theirs, assemble], repeats, device)
+    times = race([ours, theirs, assemble], repeats, device)
     layer = times[0] + times[2] / LAYERS
     return {
         **row,
@@ -220,7 +220,7 @@ def _mlp() -> torch.nn.Module:
     )
 
 
-def _race(runs: list[Callable[[], None]], repeats: int, device: str) -> list[float]:
+def race(runs: list[Callable[[], None]], repeats: int, device: str) -> list[float]:
     """Median seconds of each, in turns, after two rounds to warm up."""
     seen: list[list[float]] = [[] for _ in runs]
     for turn in range(repeats + 2):

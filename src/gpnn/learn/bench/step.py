@@ -10,9 +10,9 @@ from torch import Tensor
 
 from ..engine.capture import Capture
 from ..engine.trainer import Engine
-from .layer import _race
+from .layer import race
 
-__all__ = ["bandwidth", "breakdown", "floor_bytes"]
+__all__ = ["bandwidth", "breakdown", "floor_bytes", "repeated"]
 
 PARTS = ("assemble", "forward", "backward", "optimiser")
 COPIED = {"cuda": 2**30, "cpu": 2**27}
@@ -26,31 +26,28 @@ def breakdown(make: Callable[[], Engine], steps: int, repeats: int) -> dict[str,
     for last in range(1, len(PARTS) + 1):
         engine = make()
         step = engine.train_step if last == len(PARTS) else _beginning(engine, last)
-        runs.append(_repeated(engine, Capture(engine, step), steps))
-    whole = [seconds / steps for seconds in _race(runs, repeats, str(engine.device))]
+        runs.append(repeated(engine, Capture(engine, step), steps))
+    whole = [seconds / steps for seconds in race(runs, repeats, str(engine.device))]
     before = [0.0, *whole[:-1]]
     parts = {name: max(0.0, b - a) for name, a, b in zip(PARTS, before, whole, strict=True)}
     return {"seconds": whole[-1], "parts": parts, "kernels": _kernels(engine)}
 
 
 def _beginning(engine: Engine, last: int) -> Callable[[], None]:
-    """The first parts of :meth:`Engine.train_step` for graphs, without the rest."""
+    """The first parts of :meth:`Engine.train_step`, without the rest."""
 
     def step() -> None:
-        ids = engine.plan.index_select(0, engine.step).squeeze(0)
-        batch, y = engine.batches.batch(ids), engine.y[ids.long()]
+        made = engine.next_batch()
         if last > 1:
-            if y.is_floating_point():
-                y = (y - engine.shift) / engine.scale
-            losses = engine.task.loss(engine.net(batch), y)
+            losses = engine.losses(*made)
         if last > 2:
-            torch.autograd.grad(losses.sum(), engine.adam.parameters, allow_unused=True)
+            engine.gradients(losses)
         engine.step += 1
 
     return step
 
 
-def _repeated(engine: Engine, step: Callable[[], None], steps: int) -> Callable[[], None]:
+def repeated(engine: Engine, step: Callable[[], None], steps: int) -> Callable[[], None]:
     """Some steps from the first batch on."""
 
     def run() -> None:
@@ -110,4 +107,4 @@ def bandwidth(device: torch.device) -> float:
     def copy() -> None:
         target.copy_(source)
 
-    return 2 * size / _race([copy], 9, str(device))[0]
+    return 2 * size / race([copy], 9, str(device))[0]

@@ -17,7 +17,7 @@ from ..samples import Samples
 from .replica import Curves, IntArray, Replica, Schedule
 from .setup import Setup, set_up
 
-__all__ = ["train_one_by_one"]
+__all__ = ["OneModel", "train_one_by_one"]
 
 MEASURED = 256
 
@@ -44,7 +44,7 @@ def train_one_by_one(
             torch.manual_seed(replica.seed)
             net = setup.network(replica, dtype).to(where)
             parameters = sum(p.numel() for p in net.parameters())
-            run = _Run(setup, replica, net, where, dtype)
+            run = OneModel(setup, replica, net, where, dtype)
             for epoch in range(schedule.epochs):
                 run.set_rate(replica.lr * schedule.rate(epoch))
                 loss[r, epoch] = run.train(schedule.batches(replica, epoch, steps))
@@ -56,7 +56,7 @@ def train_one_by_one(
     return Curves(samples.task.metric, loss, valid, test, parameters, seconds, str(where))
 
 
-class _Run:
+class OneModel:
     """One model with its optimiser."""
 
     def __init__(

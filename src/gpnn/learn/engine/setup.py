@@ -108,6 +108,8 @@ class Setup:
         if self.task is not Task.REGRESSION:
             return torch.zeros(1), torch.ones(1)
         known = y[torch.from_numpy(replica.train)].double()
+        if bool(torch.isnan(known).all(0).any()):
+            raise InputError("A target has no value in the training part. Leave it out.")
         shift = known.nanmean(0)
         scale = (known - shift).square().nanmean(0).sqrt()
         return shift.float(), torch.where(scale > 0, scale, 1.0).float()

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
+from ...nn.batch import GraphBatch
 from ..recipe import deterministic, pick_device
 from ..samples import Samples
 from .adam import StackedAdam
@@ -87,20 +88,28 @@ class Engine:
     def train_step(self) -> None:
         """One batch, forward, backward, Adam: for every replica."""
         epoch = self.step // self.steps
-        batch, y = self.whole, self.y[:-1]
-        if batch is None:
-            ids = self.plan.index_select(0, self.step).squeeze(0)
-            batch, y = self.batches.batch(ids), self.y[ids.long()]
-        else:
-            assert self.training_rows is not None
-            y = torch.where(self.training_rows, y, -1)
-        if y.is_floating_point():
-            y = (y - self.shift) / self.scale
-        losses = self.task.loss(self.net(batch), y)
-        gradients = torch.autograd.grad(losses.sum(), self.adam.parameters, allow_unused=True)
-        self.adam.update(gradients, self.rates.index_select(0, epoch))
+        losses = self.losses(*self.next_batch())
+        self.adam.update(self.gradients(losses), self.rates.index_select(0, epoch))
         self.loss.index_add_(1, epoch, losses.detach().double().unsqueeze(1) / self.steps)
         self.step += 1
+
+    def next_batch(self) -> tuple[GraphBatch, Tensor]:
+        """The batch of this step and the labels that count in it."""
+        if self.whole is not None:
+            assert self.training_rows is not None
+            return self.whole, torch.where(self.training_rows, self.y[:-1], -1)
+        ids = self.plan.index_select(0, self.step).squeeze(0)
+        return self.batches.batch(ids), self.y[ids.long()]
+
+    def losses(self, batch: GraphBatch, y: Tensor) -> Tensor:
+        """The mean loss of every replica, [R]."""
+        if y.is_floating_point():
+            y = (y - self.shift) / self.scale
+        return self.task.loss(self.net(batch), y)
+
+    def gradients(self, losses: Tensor) -> tuple[Tensor | None, ...]:
+        """Of every stacked parameter; ``None`` where a loss does not depend on it."""
+        return torch.autograd.grad(losses.sum(), self.adam.parameters, allow_unused=True)
 
     @torch.no_grad()
     def measure_step(self) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
 
-__all__ = ["RANGES", "check_counts", "number", "refuse_unknown"]
+__all__ = ["RANGES", "check_counts", "number", "read_toml", "refuse_unknown"]
 
 LEAST = {
     "layers": 1, "hidden": 1, "d": 1, "batch_size": 1, "epochs": 1, "steps": 0, "halve_every": 0,
@@ -45,3 +47,13 @@ def number(name: str, value: Any, prefix: str) -> float:
         most = "" if high == math.inf else f" and {high} at most"
         raise InputError(f"{prefix}{name} must be a number, at least {low}{most}; got {value!r}.")
     return float(value)
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """The content of a TOML file, or words on what is wrong with it."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"Cannot read {what} {path}: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not TOML: {error}. Mend the file.") from None

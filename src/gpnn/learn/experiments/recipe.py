@@ -8,7 +8,6 @@ changes fields for one base GNN (and for GPNN on it). What is not said has the d
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import resources
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
-from .checks import RANGES, check_counts, number, refuse_unknown
+from .checks import RANGES, check_counts, number, read_toml, refuse_unknown
 
 if TYPE_CHECKING:
     from ..engine import Schedule
@@ -185,12 +184,7 @@ def read_recipe(path: str | Path) -> Recipe:
 def _read(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
     """The content of a file over that of the one it extends, which lies beside it or in the
     package; tables are joined key by key."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"Cannot read the recipe {path}: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not TOML: {error}. Mend the file.") from None
+    content = read_toml(path, "the recipe")
     parent = content.pop("extends", None)
     if parent is None:
         return content

@@ -42,10 +42,13 @@ class Runs:
             whole, _ = _whole_lines(self.path.read_bytes())
         except FileNotFoundError:
             return {}
+        except OSError as error:
+            raise InputError(f"Cannot read {self.path}: {error.strerror}.") from None
         records: dict[str, Record] = {}
         for number, line in enumerate(whole.splitlines(), start=1):
             try:
                 record = json.loads(line)
+                _check(record)
                 records.setdefault(record["key"], record)
             except (ValueError, KeyError, TypeError):
                 raise InputError(
@@ -123,6 +126,16 @@ class Runs:
         known = {name: facts.pop(name) for name in ("parameters", "seconds", "device", "about")}
         curves = Curves(facts.pop("metric"), *arrays, **known)
         return members, curves, facts
+
+
+def _check(record: Record) -> None:
+    """Refuse, by a KeyError or TypeError, what no table could be made from."""
+    if not isinstance(record["key"], str):
+        raise TypeError
+    if "mean" in record:
+        for one in record["values"]:
+            float(one["value"]), int(one["fold"]), int(one["seed"])
+        float(record["mean"])
 
 
 def _whole_lines(content: bytes) -> tuple[bytes, bytes]:

@@ -11,14 +11,13 @@ Everything else stays as the recipe has it.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from .checks import refuse_unknown
+from .checks import read_toml, refuse_unknown
 from .recipe import Recipe
 
 __all__ = ["PAPER_SPACE", "Range", "SearchSpace", "read_space"]
@@ -106,12 +105,7 @@ def read_space(path: str | Path | None, recipe: Recipe) -> SearchSpace:
     if path is None:
         return SearchSpace.parse(PAPER_SPACE, recipe)
     path = Path(path)
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"Cannot read the search space {path}: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not TOML: {error}. Mend the file.") from None
+    content = read_toml(path, "the search space")
     try:
         if not content:
             raise InputError("it is empty. Give fields of a recipe, such as layers = [2, 3, 4].")

@@ -25,7 +25,8 @@ from .width import widen
 __all__ = ["OutOfTime", "is_done", "record_key", "run_job"]
 
 PIECE = 120
-"""Replicas that are trained at once: a run that is killed keeps the pieces that were finished."""
+"""Replicas that are trained at once: a run that is killed keeps the pieces that were finished. A
+multiple of ten, so that every piece holds whole sets of folds and takes as many steps."""
 
 Progress = Callable[[float], bool]
 """Told the share that is done; says whether to go on."""

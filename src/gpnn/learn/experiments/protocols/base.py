@@ -16,7 +16,7 @@ from ..recipe import Recipe
 
 __all__ = [
     *("Given", "Measured", "Member", "Plan", "Protocol", "Summary"),
-    *("best_epoch", "higher_is_better", "replica", "summarise"),
+    *("at_own_best", "best_epoch", "higher_is_better", "replica", "summarise"),
 ]
 
 FloatArray = NDArray[np.float64]
@@ -103,6 +103,15 @@ def best_epoch(curve: FloatArray, metric: str) -> int:
         raise InputError("A curve holds no number: the part it was measured on is empty or single.")
     curve = np.round(curve, 12)
     return int(np.nanargmax(curve) if higher_is_better(metric) else np.nanargmin(curve))
+
+
+def at_own_best(members: Sequence[Member], curves: Curves, chooser: FloatArray) -> list[Measured]:
+    """The test metric of every model at the epoch at which its own row of ``chooser`` is best."""
+    epochs = [best_epoch(chooser[row], curves.metric) for row in range(len(members))]
+    return [
+        Measured(member.fold, member.seed, float(curves.test[row, epoch]), epoch + 1)
+        for row, (member, epoch) in enumerate(zip(members, epochs, strict=True))
+    ]
 
 
 def summarise(measured: Sequence[Measured]) -> Summary:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ....errors import InputError
 from ...engine import Curves
-from .base import Given, Measured, Member, Plan, best_epoch, replica
+from .base import Given, Measured, Member, Plan, at_own_best, replica
 
 __all__ = ["choose_on_validation", "plan_official"]
 
@@ -26,10 +26,4 @@ def plan_official(given: Given) -> Plan:
 
 def choose_on_validation(members: Sequence[Member], curves: Curves) -> list[Measured]:
     """The test metric at the epoch that is best on validation, the earliest among equals."""
-    measured = []
-    for row, member in enumerate(members):
-        epoch = best_epoch(curves.valid[row], curves.metric)
-        measured.append(
-            Measured(member.fold, member.seed, float(curves.test[row, epoch]), epoch + 1)
-        )
-    return measured
+    return at_own_best(members, curves, curves.valid)

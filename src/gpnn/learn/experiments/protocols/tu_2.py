@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...engine import Curves
-from .base import Measured, Member, Protocol, best_epoch
+from .base import Measured, Member, Protocol, at_own_best
 from .tu_1 import plan
 
 __all__ = ["PROTOCOL", "choose"]
@@ -18,13 +18,7 @@ __all__ = ["PROTOCOL", "choose"]
 
 def choose(members: Sequence[Member], curves: Curves) -> list[Measured]:
     """An epoch of its own for every fold and seed."""
-    measured = []
-    for row, member in enumerate(members):
-        epoch = best_epoch(curves.test[row], curves.metric)
-        measured.append(
-            Measured(member.fold, member.seed, float(curves.test[row, epoch]), epoch + 1)
-        )
-    return measured
+    return at_own_best(members, curves, curves.test)
 
 
 PROTOCOL = Protocol(
