@@ -79,13 +79,24 @@ class GPNNConv(nn.Module):
         self, gamma: Tensor, alpha: Tensor, start: Tensor, batch: GraphBatch, layer: int
     ) -> tuple[Tensor, Tensor]:
         """``alpha`` is the α table of the round before, ``start`` its start rows."""
-        pairs = batch.rounds[layer]
+        table, told = self.interactions(alpha, start, batch.rounds[layer])
+        return self.combine(gamma, told, batch), table
+
+    def interactions(
+        self, alpha: Tensor, start: Tensor, pairs: AlphaRound
+    ) -> tuple[Tensor, Tensor]:
+        """The α table of this round, and what α adds to γ' of every vertex; neither depends on
+        γ."""
+        table = torch.cat([self.interact(alpha, pairs), start], dim=-2)
+        by_class = self.alpha_map(table, pairs.part, pairs.groups, self.omega)
+        return table, pairs.pairs.sum(by_class)
+
+    def combine(self, gamma: Tensor, told: Tensor, batch: GraphBatch) -> Tensor:
+        """γ' from γ and what α adds."""
         own = (1 + self.epsilon[..., None, None]) * gamma
         beta = self.beta(own + batch.neighbours.sum(gamma), batch.vertex_weight)
-        table = torch.cat([self.interact(alpha, pairs), start], dim=-2)
         by_vertex = self.beta_map(beta, batch.part, batch.groups, self.omega)
-        by_class = self.alpha_map(table, pairs.part, pairs.groups, self.omega)
-        return batch.near.sum(by_vertex) + pairs.pairs.sum(by_class), table
+        return batch.near.sum(by_vertex) + told
 
     def interact(self, alpha: Tensor, pairs: AlphaRound) -> Tensor:
         """Equation 2, once per class: the α of the classes of this round."""

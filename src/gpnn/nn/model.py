@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ..errors import InputError
 from .bases import StackedGNN
 from .batch import GraphBatch
+from .branch import Branch
 from .config import GPNNConfig, Level
 from .conv import GPNNConv
 from .dropout import Dropout
@@ -125,13 +126,19 @@ class GPNN(nn.Module):
     def embed(self, batch: GraphBatch) -> Tensor:
         """h_v of every vertex, [n, features], in the batch's own order (sorted by part)."""
         x = self.encoder(batch.x)
-        joined = []
-        if self.base is not None:
-            joined.append(self._run_base(x, batch))
-        if self.config.gpnn:
-            layers = self.interact(x, batch)
-            joined += layers if self.config.jump == "cat" else layers[-1:]
-        return torch.cat(joined, dim=-1)
+        if not self.config.gpnn:
+            return self._run_base(x, batch)
+        if self.base is None:
+            return torch.cat(self._joined(x, batch), dim=-1)
+        with Branch(0, x) as beside:
+            h = self._run_base(x, batch)
+        layers = self._joined(x, batch)
+        return torch.cat([beside.bring(h), *layers], dim=-1)
+
+    def _joined(self, x: Tensor, batch: GraphBatch) -> list[Tensor]:
+        """γ of the layers that the head reads."""
+        layers = self.interact(x, batch)
+        return layers if self.config.jump == "cat" else layers[-1:]
 
     def _run_base(self, x: Tensor, batch: GraphBatch) -> Tensor:
         assert self.base is not None
@@ -151,16 +158,24 @@ class GPNN(nn.Module):
         gamma = lookup(self.colour, batch.part)
         if not self.config.colours_only:
             gamma = gamma + x
-        start = self.pair(batch.start)
-        if self.pair_features is not None:
-            start = start + self.pair_features(batch.start_features)
-        alpha, layers = start, []
+        layers = []
+        with Branch(1, batch.start) as beside:
+            alpha = start = self._start(batch)
         for layer, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
-            gamma, alpha = conv(gamma, alpha, start, batch, layer)
-            gamma = norm(gamma, batch.vertex_weight)
+            assert isinstance(conv, GPNNConv)
+            with beside:
+                alpha, told = conv.interactions(alpha, start, batch.rounds[layer])
+            gamma = norm(conv.combine(gamma, beside.bring(told), batch), batch.vertex_weight)
             layers.append(gamma)
             gamma = self.dropout(gamma, batch.vertex_id, layer + 1)
         return layers
+
+    def _start(self, batch: GraphBatch) -> Tensor:
+        """α of the start classes."""
+        start: Tensor = self.pair(batch.start)
+        if self.pair_features is not None:
+            start = start + self.pair_features(batch.start_features)
+        return start
 
     def head(self, h: Tensor, batch: GraphBatch) -> Tensor:
         """From vertex embeddings to outputs."""

@@ -88,7 +88,8 @@ class Engine:
     def train_step(self) -> None:
         """One batch, forward, backward, Adam: for every replica."""
         epoch = self.step // self.steps
-        losses = self.losses(*self.next_batch())
+        batch, y = self.next_batch()  # held until the gradients are there: branches read it
+        losses = self.losses(batch, y)
         self.adam.update(self.gradients(losses), self.rates.index_select(0, epoch))
         self.loss.index_add_(1, epoch, losses.detach().double().unsqueeze(1) / self.steps)
         self.step += 1
