@@ -1,4 +1,4 @@
-"""The flat tensors of a set of graphs: rows by kind, and what rows sum over."""
+"""The flat tensors of a set of graphs: rows by kind, what rows sum over, and what graphs share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-__all__ = ["Direction", "Kind", "Resident", "Space"]
+__all__ = ["Direction", "Kind", "Link", "Resident", "Shared"]
 
 
 @dataclass
@@ -19,7 +19,6 @@ class Kind:
         counts: rows by graph and group, [G, groups]; ``first``: where they begin, [G, groups].
         graph, group, rank: of every row; the rank counts within graph and group, [rows].
         place: the row of every item in the order it was given in, [rows].
-        weight: what a row stands for, [rows].
     """
 
     groups: int
@@ -29,39 +28,80 @@ class Kind:
     group: Tensor
     rank: Tensor
     place: Tensor
-    weight: Tensor
 
     @property
     def rows(self) -> int:
         return len(self.graph)
 
 
-@dataclass(frozen=True)
-class Space:
-    """What entries point into: the rows of one or two kinds, each ``fold`` times."""
-
-    kinds: tuple[str, ...]
-    fold: int = 1
-
-
 @dataclass
 class Direction:
-    """Entries by row: which rows of ``into`` every row of ``rows`` sums.
+    """Entries by row: which rows of the kind ``into`` every row of the kind ``rows`` sums.
 
     Attributes:
-        degree: entries of every row, by kind and row of ``rows``, [rows · fold].
-        value, tag: the rank of the row pointed at, and which kind and group of ``into`` that is.
-        weight: a factor per entry, or ``None``.
+        degree: entries of every row, [rows].
+        value, tag: rank and group of the row pointed at, [entries].
         counts: entries by graph, [G].
     """
 
-    rows: Space
-    into: Space
+    rows: str
+    into: str
     degree: Tensor
     value: Tensor
     tag: Tensor
-    weight: Tensor | None
     counts: Tensor
+
+
+@dataclass
+class Shared:
+    """Things that graphs have in common: start classes, classes and tuples of every round. All of
+    them have numbers in one row, kind after kind and, within a kind, group after group.
+
+    Attributes:
+        sizes: things by kind and group.
+        counts: things of every graph, [G]; ``first``: where its list begins, [G].
+        member, times: which things graphs have, and how often, [members], int32.
+    """
+
+    sizes: dict[str, tuple[int, ...]]
+    counts: Tensor
+    first: Tensor
+    member: Tensor
+    times: Tensor
+
+    @property
+    def total(self) -> int:
+        return sum(map(sum, self.sizes.values()))
+
+    def range(self, kind: str) -> tuple[int, int]:
+        """The numbers of the things of a kind."""
+        names = list(self.sizes)
+        low = sum(sum(self.sizes[name]) for name in names[: names.index(kind)])
+        return low, low + sum(self.sizes[kind])
+
+
+@dataclass
+class Link:
+    """Entries by row that point at shared things: into a table of one or two kinds, whose rows are
+    there ``fold`` times.
+
+    Attributes:
+        rows: a kind of rows, or of shared things.
+        into, fold: the table.
+        degree: entries of every row or thing, [rows].
+        target: the number of the thing pointed at; ``side``: which of its rows, [entries].
+        weight: a factor per entry, or ``None``.
+        counts: entries by graph, where rows belong to graphs, [G].
+    """
+
+    rows: str
+    into: tuple[str, ...]
+    fold: int
+    degree: Tensor
+    target: Tensor
+    side: Tensor
+    weight: Tensor | None = None
+    counts: Tensor | None = None
 
 
 @dataclass
@@ -69,9 +109,11 @@ class Resident:
     """Flat tensors of a whole set.
 
     Attributes:
-        kinds: ``vertex``, ``graph``, and where needed ``input`` (vertices in input order),
-            ``edge``, ``start``, ``class l`` and ``tuple l`` for every round l.
+        kinds: ``vertex``, ``graph``, and where needed ``input`` (vertices in input order) and
+            ``edge``.
         directions: by name; ``name`` and ``name back`` make a sum and its gradient.
+        shared: ``start``, ``class l`` and ``tuple l`` for every round l, if there are rounds.
+        links: what is summed over shared things, by name.
         x, y, start, edge_label, components: attributes of rows, in the order of their kind.
     """
 
@@ -80,54 +122,28 @@ class Resident:
     parts: int
     kinds: dict[str, Kind]
     directions: dict[str, Direction] = field(default_factory=dict)
+    shared: Shared | None = None
+    links: dict[str, Link] = field(default_factory=dict)
     x: Tensor = field(default_factory=lambda: torch.zeros(0))
     y: Tensor = field(default_factory=lambda: torch.zeros(0))
     start: Tensor | None = None
     edge_label: Tensor | None = None
     components: Tensor = field(default_factory=lambda: torch.zeros(0))
 
-    def relate(
-        self,
-        name: str,
-        rows: Space,
-        into: Space,
-        row: Tensor,
-        column: Tensor,
-        weight: Tensor | None = None,
-    ) -> None:
-        """Entries (row, column): items of two spaces in the order they were given in."""
-        row, column = self._placed(rows, row), self._placed(into, column)
-        self.directions[name] = self._sorted(rows, into, row, column, weight)
-        self.directions[f"{name} back"] = self._sorted(into, rows, column, row, weight)
+    def relate(self, name: str, rows: str, into: str, row: Tensor, column: Tensor) -> None:
+        """Entries (row, column): items of two kinds in the order they were given in."""
+        row, column = self.kinds[rows].place[row], self.kinds[into].place[column]
+        self.directions[name] = self._sorted(rows, into, row, column)
+        self.directions[f"{name} back"] = self._sorted(into, rows, column, row)
 
-    def _placed(self, space: Space, item: Tensor) -> Tensor:
-        """Items of a space, numbered kind after kind, as rows of the space."""
-        places, before = [], 0
-        for kind in space.kinds:
-            places.append(self.kinds[kind].place + before)
-            before += self.kinds[kind].rows
-        place = torch.cat(places)
-        return place[item // space.fold] * space.fold + item % space.fold
-
-    def _sorted(
-        self, rows: Space, into: Space, row: Tensor, column: Tensor, weight: Tensor | None
-    ) -> Direction:
-        order = torch.argsort(row, stable=True)
-        column = column[order]
-        graph = torch.cat([self.kinds[kind].graph for kind in rows.kinds])
-        group, rank, base = [], [], 0
-        for kind in into.kinds:
-            group.append(self.kinds[kind].group + base)
-            rank.append(self.kinds[kind].rank)
-            base += self.kinds[kind].groups
-        groups, ranks = torch.cat(group), torch.cat(rank)
-        target, side = column // into.fold, column % into.fold
+    def _sorted(self, rows: str, into: str, row: Tensor, column: Tensor) -> Direction:
+        column = column[torch.argsort(row, stable=True)]
+        own, other = self.kinds[rows], self.kinds[into]
         return Direction(
             rows,
             into,
-            torch.bincount(row, minlength=len(graph) * rows.fold),
-            ranks[target] * into.fold + side,
-            groups[target],
-            None if weight is None else weight[order],
-            torch.bincount(graph[row // rows.fold], minlength=self.graphs),
+            torch.bincount(row, minlength=own.rows),
+            other.rank[column],
+            other.group[column],
+            torch.bincount(own.graph[row], minlength=self.graphs),
         )

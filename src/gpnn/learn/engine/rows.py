@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -10,9 +11,29 @@ from torch import Tensor
 from ...nn.grouped import Groups
 from .flat import Resident
 
-__all__ = ["INT", "RowLayout", "Rows"]
+__all__ = ["INT", "Room", "RowLayout", "Rows", "group_of", "groups", "with_none"]
 
 INT = torch.int32
+Room = Mapping[str, tuple[int, ...]]
+"""Rows by group of every kind."""
+
+
+def groups(room: Room, *kinds: str) -> Groups:
+    """(start, stop, group) of the rows of one or more kinds, one after another."""
+    out, at = [], 0
+    for kind in kinds:
+        for group, size in enumerate(room[kind]):
+            if size:
+                out.append((at, at + size, group))
+            at += size
+    return tuple(out)
+
+
+def group_of(room: Room, *kinds: str) -> Tensor:
+    """The group of every row of one or more kinds, one after another."""
+    sizes = [torch.tensor(room[kind]) for kind in kinds]
+    numbers = torch.cat([torch.arange(len(size)) for size in sizes])
+    return numbers.repeat_interleave(torch.cat(sizes))
 
 
 @dataclass(frozen=True)
@@ -22,7 +43,7 @@ class Rows:
     Attributes:
         source: the row of the kind that lies there, or the number of its rows for padding.
         slot: replica · B + place of the graph it belongs to, or R · B for padding.
-        weight: what the row stands for, 0 for padding.
+        weight: 1, or 0 for padding.
         offset: rows of a group that earlier graphs of the replica have, [R, groups, B].
     """
 
@@ -47,7 +68,7 @@ class RowLayout:
     def __init__(
         self,
         resident: Resident,
-        room: dict[str, tuple[int, ...]],
+        room: Room,
         replicas: int,
         graphs: int,
         dtype: torch.dtype,
@@ -55,8 +76,8 @@ class RowLayout:
         self.room, self.spare = room, replicas * graphs
         self.height = {name: sum(rows) for name, rows in room.items()}
         kinds, device = resident.kinds, resident.components.device
-        self.counts = _with_none(torch.cat([kind.counts for kind in kinds.values()], 1))
-        self.first = _with_none(torch.cat([kind.first for kind in kinds.values()], 1))
+        self.counts = with_none(torch.cat([kind.counts for kind in kinds.values()], 1))
+        self.first = with_none(torch.cat([kind.first for kind in kinds.values()], 1))
         sizes = [size for name in kinds for size in room[name]]
         self.size = torch.tensor(sizes, device=device, dtype=INT)
         groups = len(sizes)
@@ -65,38 +86,20 @@ class RowLayout:
         slot = torch.arange(self.spare, device=device).view(replicas, 1, graphs)
         slots = torch.full((replicas, groups, graphs + 1), self.spare, device=device)
         slots[:, :, :-1] = slot
-        order, nowhere, weights, bases = [], [], [], []
-        self.slice, self.group, row, group, base = {}, {}, 0, 0, 0
+        order, nowhere = [], []
+        self.slice, self.group, row, group = {}, {}, 0, 0
         for name, kind in kinds.items():
             order.append(chunk[:, group : group + kind.groups].flatten())
             nowhere.append(torch.full((kind.groups,), kind.rows, device=device))
-            weights += [kind.weight.to(dtype), torch.zeros(1, dtype=dtype, device=device)]
             high = replicas * self.height[name]
-            bases.append(torch.full((high,), base, device=device))
             self.slice[name], self.group[name] = slice(row, row + high), group
-            row, group, base = row + high, group + kind.groups, base + kind.rows + 1
+            row, group = row + high, group + kind.groups
         self.order = torch.cat(order)
         self.nowhere = torch.cat(nowhere).to(INT).view(1, -1, 1).expand(replicas, -1, 1)
         self.slot = slots.flatten()[self.order].to(INT)
         self.real = self.slot < self.spare
-        self.weight, self.base = torch.cat(weights), torch.cat(bases).to(INT)
+        self.weight = self.real.to(dtype)
         self.number = torch.arange(row, device=device, dtype=INT)
-
-    def groups(self, *kinds: str) -> Groups:
-        """(start, stop, group) of the rows of one or more kinds, one after another."""
-        out, at = [], 0
-        for kind in kinds:
-            for group, size in enumerate(self.room[kind]):
-                if size:
-                    out.append((at, at + size, group))
-                at += size
-        return tuple(out)
-
-    def group_of(self, *kinds: str) -> Tensor:
-        """The group of every row of one or more kinds, one after another."""
-        sizes = [torch.tensor(self.room[kind]) for kind in kinds]
-        numbers = torch.cat([torch.arange(len(size)) for size in sizes])
-        return numbers.repeat_interleave(torch.cat(sizes)).to(self.number.device)
 
     def fill(self, graphs: Tensor) -> Rows:
         """The rows of the given graphs, int64 [R, B] with -1 for none."""
@@ -109,9 +112,9 @@ class RowLayout:
         chunk = torch.repeat_interleave(length, output_size=len(self.number))
         source = lead[chunk] + self.number * self.real[chunk]
         offset = counts.cumsum(2, dtype=INT) - counts
-        return Rows(source, self.slot[chunk], self.weight[self.base + source], offset)
+        return Rows(source, self.slot[chunk], self.weight[chunk], offset)
 
 
-def _with_none(counts: Tensor) -> Tensor:
+def with_none(counts: Tensor) -> Tensor:
     """With a last row for no graph at all."""
     return torch.cat([counts, torch.zeros_like(counts[:1])]).to(INT)

@@ -1,0 +1,156 @@
+"""What the rows of a batch sum of shared things, and the gradients of these sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ...nn.segments import Segments
+from .entries import check_numbers
+from .flat import Link, Resident
+from .rows import INT, RowLayout, Rows
+from .shared import Held, SharedLayout
+
+__all__ = ["LinkLayout", "Links"]
+
+
+@dataclass(frozen=True)
+class Links:
+    """All entries of a batch that point at shared things, link after link.
+
+    Attributes:
+        column, ptr: what every entry points at, and where the entries of every row begin.
+        row, back_ptr: the rows of the same entries, sorted by column, and where the entries of
+            every column begin.
+        found, order: where an entry lies in the whole set; the first place of a sorted one.
+    """
+
+    column: Tensor
+    ptr: Tensor
+    row: Tensor
+    back_ptr: Tensor
+    found: Tensor
+    order: Tensor
+
+
+class LinkLayout:
+    """Room for the entries of every link, all replicas together, and the constants to fill it.
+
+    Rows are vertices or shared things. What a thing sums is the same in every batch, but for the
+    rows where its targets lie. The transposed sums, which the gradient takes, follow by one stable
+    sort of all entries. Every link ends with one more row and one more column, for the padding.
+
+    Args:
+        room: entries of every link.
+    """
+
+    def __init__(
+        self,
+        resident: Resident,
+        rows: RowLayout,
+        shared: SharedLayout,
+        room: dict[str, int],
+        replicas: int,
+    ) -> None:
+        self.vertices, self.things = rows.slice["vertex"], shared.things
+        self.span: dict[str, slice] = {}
+        self.slice: dict[str, slice] = {}
+        self.back: dict[str, slice] = {}
+        self.weights: dict[str, tuple[int, Tensor]] = {}
+        by_row: list[Tensor] = []
+        by_entry: list[Tensor] = []
+        by_column: list[Tensor] = []
+        adds: list[Tensor] = []
+        padding: list[int] = []
+        at = entry = key = block = known = 0
+        for number, (name, link) in enumerate(resident.links.items()):
+            first, high = 0, rows.height.get(link.rows, 0)
+            if link.rows != "vertex":
+                high = shared.height[link.rows]
+                first = self.vertices.stop - self.vertices.start + shared.slice[link.rows].start
+            count, size = high * replicas, room[name]
+            height = link.fold * sum(shared.height[kind] for kind in link.into)
+            columns = height * replicas
+            own = torch.arange(count + 1)
+            own[-1] = 0
+            replica = own // max(1, high)
+            base = torch.full((count + 1,), block)
+            by_row.append(torch.stack([first + own, base, own, replica, 0 * own + number]))
+            by_row[-1][0, -1], by_row[-1][1, -1] = 0, -1
+            of = torch.tensor([link.fold, height, key, key + columns, entry])
+            by_entry.append(of.unsqueeze(1).expand(-1, size))
+            bounds = torch.arange(key, key + columns + 1)
+            by_column.append(torch.stack([bounds, torch.full_like(bounds, entry)]))
+            adds.append(link.fold * _offsets(resident, shared, link) + link.side)
+            padding.append(at + count)
+            self.span[name] = slice(entry, entry + size)
+            self.slice[name] = slice(at, at + count + 1)
+            self.back[name] = slice(key, key + columns + 1)
+            if link.weight is not None:
+                self.weights[name] = known, torch.cat([link.weight, link.weight.new_zeros(1)])
+            at, entry, key = at + count + 1, entry + size, key + columns + 1
+            block, known = block + len(link.degree) + 1, known + len(link.target)
+        check_numbers(max(known, key))
+        device = resident.components.device
+        self.row, base, self.own, self.replica, self.link = torch.cat(by_row, 1).to(device)
+        self.real = base >= 0
+        self.base = torch.where(self.real, base, block).to(INT)
+        self.fold, self.stride, self.key, self.last, self.begin = (
+            torch.cat(by_entry, 1).to(device, INT).contiguous()
+        )
+        self.bounds, self.shift = torch.cat(by_column, 1).to(device, INT).contiguous()
+        none = torch.zeros(1, dtype=torch.int64, device=device)
+        links = resident.links.values()
+        every = torch.cat([*(part for link in links for part in (link.degree, none)), none])
+        begins = every.cumsum(0) - every
+        begins[-1] = known
+        self.degree, self.first = every.to(INT), begins.to(INT)
+        self.target = torch.cat([*(link.target for link in links), none]).to(INT)
+        self.add = torch.cat([*adds, none]).to(INT)
+        self.padding = torch.tensor(padding, device=device)
+        self.heads = torch.tensor([part.start for part in self.slice.values()], device=device)
+        sizes = [part.stop - part.start for part in self.span.values()]
+        self.size = torch.tensor(sizes, device=device, dtype=INT)
+        self.number = torch.arange(entry, device=device, dtype=INT) - self.begin
+
+    def fill(self, rows: Rows, held: Held) -> Links:
+        """The entries of a batch."""
+        source = torch.cat([rows.source[self.vertices], held.source])
+        at = self.base + self.real * source[self.row]
+        degree = self.degree[at]
+        before = degree.cumsum(0, dtype=INT) - degree
+        ptr = before - before[self.heads][self.link]
+        degree[self.padding] = self.size - ptr[self.padding]
+        row = torch.repeat_interleave(degree, output_size=len(self.number))
+        found = ((self.first[at] - ptr)[row] + self.number).clamp(max=len(self.target) - 1)
+        replica, real = self.replica[row], self.real[row]
+        place = held.place[replica * self.things + self.target[found]]
+        column = place * self.fold + self.add[found] + (replica * self.stride).to(INT)
+        column = torch.where(real, column, 0)
+        key, order = torch.where(real, self.key + column, self.last).sort(stable=True)
+        back_ptr = torch.searchsorted(key, self.bounds, out_int32=True) - self.shift
+        return Links(column, ptr, self.own[row][order].to(INT), back_ptr, found, order)
+
+    def sums(self, links: Links, name: str) -> Segments:
+        """The sums of one link, with their gradient."""
+        span = self.span[name]
+        parts = [links.column[span], links.ptr[self.slice[name]]]
+        parts += [links.row[span], links.back_ptr[self.back[name]]]
+        if name in self.weights:
+            known, weight = self.weights[name]
+            own = weight[(links.found[span] - known).clamp(0, len(weight) - 1)]
+            parts += [own, own[links.order[span] - span.start]]
+        return Segments(*parts)
+
+
+def _offsets(resident: Resident, shared: SharedLayout, link: Link) -> Tensor:
+    """Rows of the table that lie before those of the kind of every target."""
+    assert resident.shared is not None
+    out, before = torch.zeros_like(link.target), 0
+    for kind in link.into:
+        low, high = resident.shared.range(kind)
+        out += before * ((link.target >= low) & (link.target < high))
+        before += shared.height[kind]
+    return out
