@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from gpnn.graph.graphs import Graphs
-from gpnn.learn.engine.assemble import Assembler, capacity
+from gpnn.learn.engine.assemble import Assembler
+from gpnn.learn.engine.capacity import capacity
 from gpnn.learn.engine.replica import Replica
 from gpnn.learn.engine.setup import Setup, set_up
 from gpnn.learn.engine.stack import stack
@@ -98,6 +99,29 @@ def compare(setup: Setup, plan: Tensor, close: float = 1e-7) -> None:
                 stacked = dict(together.named_buffers())[name][r]
                 assert torch.allclose(stacked, buffer, atol=close, rtol=close), name
     assert len(shapes) == 1
+
+
+def the_same_rows(ours: Tensor, plain: Tensor) -> None:
+    """Rows that stand for something, whatever their order."""
+    assert torch.equal(ours[ours > 0].sort().values, plain.to(ours.dtype).sort().values)
+
+
+@pytest.mark.parametrize("kind", ["cross", "edges", "pairs"])
+def test_a_class_that_graphs_share_has_one_row(kind: str) -> None:
+    """As many rows as :meth:`Prepared.batch` has, with its weights: no class comes twice."""
+    setup = set_up(samples(), {**SMALL, "interactions": kind}, [Replica([0], [], [])])
+    resident = setup.resident(CPU)
+    ids = torch.tensor([[0, 1, 2, 3], [4, 4, 5, -1]], dtype=torch.int32)
+    batch = Assembler(resident, capacity(resident, ids[None]), DOUBLE).batch(ids)
+    shared = 0
+    for r, row in enumerate(ids):
+        own = row[row >= 0].numpy()
+        plain, alone = setup.prepared.batch(own), [setup.prepared.batch([one]) for one in own]
+        for layer, (ours, expected) in enumerate(zip(batch.rounds, plain.rounds, strict=True)):
+            the_same_rows(ours.weight[r], expected.weight)
+            the_same_rows(ours.tuple_weight[r], expected.tuple_weight)
+            shared += sum(len(one.rounds[layer].weight) for one in alone) - len(expected.weight)
+    assert shared > 0  # or the test would show nothing
 
 
 MODELS: list[dict[str, Any]] = [

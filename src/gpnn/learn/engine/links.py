@@ -62,58 +62,52 @@ class LinkLayout:
         by_row: list[Tensor] = []
         by_entry: list[Tensor] = []
         by_column: list[Tensor] = []
-        adds: list[Tensor] = []
-        padding: list[int] = []
-        at = entry = key = block = known = 0
+        row = entry = key = block = known = 0
         for number, (name, link) in enumerate(resident.links.items()):
-            first, high = 0, rows.height.get(link.rows, 0)
-            if link.rows != "vertex":
-                high = shared.height[link.rows]
-                first = self.vertices.stop - self.vertices.start + shared.slice[link.rows].start
-            count, size = high * replicas, room[name]
-            height = link.fold * sum(shared.height[kind] for kind in link.into)
-            columns = height * replicas
-            own = torch.arange(count + 1)
-            own[-1] = 0
-            replica = own // max(1, high)
-            base = torch.full((count + 1,), block)
-            by_row.append(torch.stack([first + own, base, own, replica, 0 * own + number]))
-            by_row[-1][0, -1], by_row[-1][1, -1] = 0, -1
-            of = torch.tensor([link.fold, height, key, key + columns, entry])
-            by_entry.append(of.unsqueeze(1).expand(-1, size))
+            first, high = self._seat(rows, shared, link.rows)
+            wide = link.fold * sum(shared.height[kind] for kind in link.into)
+            count, columns, size = high * replicas, wide * replicas, room[name]
+            own = torch.cat([torch.arange(count), torch.zeros(1, dtype=torch.int64)])
+            base, which = torch.full_like(own, block), torch.full_like(own, number)
+            by_row.append(torch.stack([own, own // max(1, high), own + first, base, which]))
+            of = torch.tensor([[link.fold], [wide], [key], [key + columns], [entry]])
+            by_entry.append(of.expand(-1, size))
             bounds = torch.arange(key, key + columns + 1)
             by_column.append(torch.stack([bounds, torch.full_like(bounds, entry)]))
-            adds.append(link.fold * _offsets(resident, shared, link) + link.side)
-            padding.append(at + count)
             self.span[name] = slice(entry, entry + size)
-            self.slice[name] = slice(at, at + count + 1)
+            self.slice[name] = slice(row, row + count + 1)
             self.back[name] = slice(key, key + columns + 1)
             if link.weight is not None:
                 self.weights[name] = known, torch.cat([link.weight, link.weight.new_zeros(1)])
-            at, entry, key = at + count + 1, entry + size, key + columns + 1
+            row, entry, key = row + count + 1, entry + size, key + columns + 1
             block, known = block + len(link.degree) + 1, known + len(link.target)
         check_numbers(max(known, key))
-        device = resident.components.device
-        self.row, base, self.own, self.replica, self.link = torch.cat(by_row, 1).to(device)
-        self.real = base >= 0
-        self.base = torch.where(self.real, base, block).to(INT)
-        self.fold, self.stride, self.key, self.last, self.begin = (
-            torch.cat(by_entry, 1).to(device, INT).contiguous()
-        )
-        self.bounds, self.shift = torch.cat(by_column, 1).to(device, INT).contiguous()
-        none = torch.zeros(1, dtype=torch.int64, device=device)
-        links = resident.links.values()
-        every = torch.cat([*(part for link in links for part in (link.degree, none)), none])
-        begins = every.cumsum(0) - every
-        begins[-1] = known
-        self.degree, self.first = every.to(INT), begins.to(INT)
-        self.target = torch.cat([*(link.target for link in links), none]).to(INT)
-        self.add = torch.cat([*adds, none]).to(INT)
-        self.padding = torch.tensor(padding, device=device)
+        device, links = resident.components.device, resident.links.values()
+        self.own, self.replica, self.row, base, self.link = torch.cat(by_row, 1).to(device)
+        self.fold, self.stride, self.key, self.last, begin = torch.cat(by_entry, 1).to(device, INT)
+        self.bounds, self.shift = torch.cat(by_column, 1).to(device, INT)
         self.heads = torch.tensor([part.start for part in self.slice.values()], device=device)
-        sizes = [part.stop - part.start for part in self.span.values()]
-        self.size = torch.tensor(sizes, device=device, dtype=INT)
-        self.number = torch.arange(entry, device=device, dtype=INT) - self.begin
+        self.padding = torch.tensor([part.stop - 1 for part in self.slice.values()], device=device)
+        self.real = torch.ones(row, dtype=torch.bool, device=device)
+        self.real[self.padding], self.row[self.padding], base[self.padding] = False, 0, block
+        self.base = base.to(INT)
+        none = torch.zeros(1, dtype=torch.int64, device=device)
+        degree = torch.cat([*(part for link in links for part in (link.degree, none)), none])
+        ends = degree.cumsum(0)
+        self.degree, self.first = degree.to(INT), (ends - degree).to(INT)
+        self.target = torch.cat([*(link.target for link in links), none]).to(INT)
+        adds = [link.fold * _before(resident, shared, link) + link.side for link in links]
+        self.add = torch.cat([*adds, none]).to(INT)
+        self.size = torch.tensor([room[name] for name in self.span], device=device, dtype=INT)
+        self.number = torch.arange(entry, device=device, dtype=INT) - begin
+
+    def _seat(self, rows: RowLayout, shared: SharedLayout, kind: str) -> tuple[int, int]:
+        """Where the rows of a kind begin among the sources of :meth:`fill`, and how many of them a
+        replica has."""
+        if kind == "vertex":
+            return 0, rows.height[kind]
+        vertices = self.vertices.stop - self.vertices.start
+        return vertices + shared.slice[kind].start, shared.height[kind]
 
     def fill(self, rows: Rows, held: Held) -> Links:
         """The entries of a batch."""
@@ -145,7 +139,7 @@ class LinkLayout:
         return Segments(*parts)
 
 
-def _offsets(resident: Resident, shared: SharedLayout, link: Link) -> Tensor:
+def _before(resident: Resident, shared: SharedLayout, link: Link) -> Tensor:
     """Rows of the table that lie before those of the kind of every target."""
     assert resident.shared is not None
     out, before = torch.zeros_like(link.target), 0

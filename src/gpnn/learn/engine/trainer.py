@@ -15,7 +15,8 @@ from ...nn.batch import GraphBatch
 from ..recipe import deterministic, pick_device
 from ..samples import Samples
 from .adam import StackedAdam
-from .assemble import Assembler, capacity
+from .assemble import Assembler
+from .capacity import capacity
 from .capture import Capture
 from .measure import measure
 from .plan import make_plan
