@@ -51,12 +51,12 @@ class Branch:
         if self.main is not None:
             torch.cuda.set_stream(self.main)
 
-    def bring(self, made: Tensor) -> Tensor:
-        """What was made in the branch so far, for use outside."""
+    def bring(self, *made: Tensor) -> None:
+        """Wait for what the branch has made so far; these tensors of it are used outside."""
         if self.main is not None and self.side is not None:
             self.main.wait_stream(self.side)
-            made.record_stream(self.main)
-        return made
+            for tensor in made:
+                tensor.record_stream(self.main)
 
 
 @cache

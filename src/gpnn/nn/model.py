@@ -133,7 +133,8 @@ class GPNN(nn.Module):
         with Branch(0, x) as beside:
             h = self._run_base(x, batch)
         layers = self._joined(x, batch)
-        return torch.cat([beside.bring(h), *layers], dim=-1)
+        beside.bring(h)
+        return torch.cat([h, *layers], dim=-1)
 
     def _joined(self, x: Tensor, batch: GraphBatch) -> list[Tensor]:
         """γ of the layers that the head reads."""
@@ -165,7 +166,8 @@ class GPNN(nn.Module):
             assert isinstance(conv, GPNNConv)
             with beside:
                 alpha, told = conv.interactions(alpha, start, batch.rounds[layer])
-            gamma = norm(conv.combine(gamma, beside.bring(told), batch), batch.vertex_weight)
+            beside.bring(told)
+            gamma = norm(conv.combine(gamma, told, batch), batch.vertex_weight)
             layers.append(gamma)
             gamma = self.dropout(gamma, batch.vertex_id, layer + 1)
         return layers

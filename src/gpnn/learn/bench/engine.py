@@ -251,11 +251,12 @@ def to_markdown(result: dict[str, Any], command: str) -> str:
         "",
         "## Where a step's time goes",
         "",
-        "Milliseconds, by difference between steps cut short. *Floor*: parameters and moments read",
-        "and written once and everything kept for the gradient written and read once, at the",
+        "Milliseconds, by difference between steps cut short. The next batch is put together",
+        "beside the rest of a step: *batch* is what that adds. *Floor*: parameters and moments",
+        "read and written once and everything kept for the gradient written and read once, at the",
         f"{result['bytes_per_second'] / 1e9:,.0f} GB/s that a large copy reaches here.",
         "",
-        "| workload | model | replicas | batch | forward | backward | Adam | step | kernels | MB "
+        "| workload | model | replicas | forward | backward | Adam | batch | step | kernels | MB "
         "| floor | step / floor |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]

@@ -65,7 +65,7 @@ class Capture:
         self._put_back(state, before)
         return graph
 
-    @staticmethod
-    def _put_back(state: dict[str, torch.Tensor], before: dict[str, torch.Tensor]) -> None:
+    def _put_back(self, state: dict[str, torch.Tensor], before: dict[str, torch.Tensor]) -> None:
         for name, value in state.items():
             value.copy_(before[name])
+        self.engine.prime()

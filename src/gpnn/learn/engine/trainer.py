@@ -9,9 +9,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map
 
 from ...errors import InputError
 from ...nn.batch import GraphBatch
+from ...nn.branch import Branch
 from ..recipe import deterministic, pick_device
 from ..samples import Samples
 from .adam import StackedAdam
@@ -35,7 +37,8 @@ class Engine:
 
     One call of :meth:`train_step` takes one step of every replica; :meth:`measure_step` measures
     all of them. Both only use the device, with fixed shapes and no look at the results, so that on
-    a GPU each is captured once and replayed.
+    a GPU each is captured once and replayed. The batch of the next step is put together while this
+    one is learned from; whoever sets ``step`` must :meth:`prime` the engine.
     """
 
     def __init__(
@@ -66,12 +69,18 @@ class Engine:
         self.checks = self.batches
         if not node:
             self.checks = Assembler(resident, capacity(resident, self.measured), dtype)
-        self.whole = self.batches.batch(self.plan[0]) if node else None
         scaling = [setup.scaling(one) for one in replicas]
         self.shift = torch.stack([shift for shift, _ in scaling]).to(device, dtype)[:, None]
         self.scale = torch.stack([scale for _, scale in scaling]).to(device, dtype)[:, None]
 
         self.step = torch.zeros(1, dtype=torch.int64, device=device)
+        self.whole: GraphBatch | None = None
+        if node:
+            assert self.training_rows is not None
+            self.whole = self.batches.batch(self.plan[0])
+            self.held = self.whole, torch.where(self.training_rows, self.y[:-1], -1)
+        else:
+            self.held = tree_map(_copied, self.batch_of(self.step))
         nets = [setup.network(one, dtype) for one in replicas]
         self.parameters = sum(p.numel() for p in nets[0].parameters())
         seeds = torch.tensor([one.seed for one in replicas])
@@ -87,21 +96,36 @@ class Engine:
         self.curves = torch.full((2, *shape), torch.nan, dtype=torch.float64, device=device)
 
     def train_step(self) -> None:
-        """One batch, forward, backward, Adam: for every replica."""
-        epoch = self.step // self.steps
-        batch, y = self.next_batch()  # held until the gradients are there: branches read it
-        losses = self.losses(batch, y)
-        self.adam.update(self.gradients(losses), self.rates.index_select(0, epoch))
-        self.loss.index_add_(1, epoch, losses.detach().double().unsqueeze(1) / self.steps)
+        """Forward, backward, Adam, and the next batch: for every replica."""
+        if self.whole is not None:
+            self.learn()
+        else:
+            with Branch(2, self.step) as beside:
+                coming = self.batch_of(self.step + 1)
+            self.learn()
+            beside.bring(*_tensors(coming))
+            self._hold(coming)
         self.step += 1
 
-    def next_batch(self) -> tuple[GraphBatch, Tensor]:
-        """The batch of this step and the labels that count in it."""
-        if self.whole is not None:
-            assert self.training_rows is not None
-            return self.whole, torch.where(self.training_rows, self.y[:-1], -1)
-        ids = self.plan.index_select(0, self.step).squeeze(0)
+    def learn(self) -> None:
+        """Forward, backward and Adam with the batch at hand."""
+        epoch = self.step // self.steps
+        losses = self.losses(*self.held)
+        self.adam.update(self.gradients(losses), self.rates.index_select(0, epoch))
+        self.loss.index_add_(1, epoch, losses.detach().double().unsqueeze(1) / self.steps)
+
+    def batch_of(self, step: Tensor) -> tuple[GraphBatch, Tensor]:
+        """The batch of a step, and its labels; after the last step comes the first."""
+        ids = self.plan.index_select(0, step % len(self.plan)).squeeze(0)
         return self.batches.batch(ids), self.y[ids.long()]
+
+    def prime(self) -> None:
+        """Take the batch of this step to hand."""
+        if self.whole is None:
+            self._hold(self.batch_of(self.step))
+
+    def _hold(self, batch: tuple[GraphBatch, Tensor]) -> None:
+        torch._foreach_copy_(_tensors(self.held), _tensors(batch))
 
     def losses(self, batch: GraphBatch, y: Tensor) -> Tensor:
         """The mean loss of every replica, [R]."""
@@ -137,6 +161,14 @@ class Engine:
             "second": self.adam.second,
             **{f"buffer.{name}": buffer for name, buffer in self.net.named_buffers()},
         }
+
+
+def _tensors(tree: Any) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
+
+
+def _copied(leaf: Any) -> Any:
+    return leaf.clone() if isinstance(leaf, Tensor) else leaf
 
 
 def train_replicas(
@@ -192,6 +224,7 @@ def _train(
         engine = Engine(setup, replicas, schedule, where, dtype)
         saved = None if folder is None else Saved(folder, setup, replicas, schedule, dtype)
         done, spent = (0, 0.0) if saved is None else saved.restore(engine.state())
+        engine.prime()
         prepared = time.perf_counter() - began
         train, check = Capture(engine, engine.train_step), Capture(engine, engine.measure_step)
         began = last = time.perf_counter()
