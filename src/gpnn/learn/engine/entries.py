@@ -110,13 +110,13 @@ class EntryLayout:
         """The entries of the given graphs, int64 [R, B] with -1 for none."""
         start = rows.offset.transpose(1, 2)[..., self.tag_group] + self.tag_start
         start = torch.cat([start.flatten(0, 1), torch.zeros_like(start[0, :1])])
-        at = self.base + self.real * rows.source[self.row]
+        at = (self.base + self.real * rows.source[self.row]).long()
         slot = rows.slot[self.row].index_fill_(0, self.padding, self.rows.spare)
         degree = self.degree[at]
         degree[self.padding] = self.size - self.counts[graphs].sum((0, 1), dtype=INT)
         ptr = degree.cumsum(0, dtype=INT) - degree
-        row = torch.repeat_interleave(degree, output_size=self.total)
-        found = ((self.first[at] - ptr)[row] + self.number).clamp(max=len(self.value) - 1)
+        row = torch.repeat_interleave(degree, output_size=self.total).long()
+        found = ((self.first[at] - ptr)[row] + self.number).clamp(max=len(self.value) - 1).long()
         column = self.value[found] + start[slot[row], self.tag[found]]
         return Entries(column, ptr - self.begin)
 

@@ -117,8 +117,8 @@ class LinkLayout:
         before = degree.cumsum(0, dtype=INT) - degree
         ptr = before - before[self.heads][self.link]
         degree[self.padding] = self.size - ptr[self.padding]
-        row = torch.repeat_interleave(degree, output_size=len(self.number))
-        found = ((self.first[at] - ptr)[row] + self.number).clamp(max=len(self.target) - 1)
+        row = torch.repeat_interleave(degree, output_size=len(self.number)).long()
+        found = ((self.first[at] - ptr)[row] + self.number).clamp(max=len(self.target) - 1).long()
         replica, real = self.replica[row], self.real[row]
         place = held.place[replica * self.things + self.target[found]]
         column = place * self.fold + self.add[found] + (replica * self.stride).to(INT)

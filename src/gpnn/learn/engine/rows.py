@@ -109,7 +109,7 @@ class RowLayout:
         first = torch.cat([self.first[graphs].transpose(1, 2), self.nowhere], 2)
         first = first.flatten()[self.order]
         lead = torch.where(self.real, first + length - length.cumsum(0, dtype=INT), first)
-        chunk = torch.repeat_interleave(length, output_size=len(self.number))
+        chunk = torch.repeat_interleave(length, output_size=len(self.number)).long()
         source = lead[chunk] + self.number * self.real[chunk]
         offset = counts.cumsum(2, dtype=INT) - counts
         return Rows(source, self.slot[chunk], self.weight[chunk], offset)

@@ -92,10 +92,10 @@ class SharedLayout:
         length = self.counts[graphs].flatten()
         ends = length.cumsum(0, dtype=INT)
         spare = self.members - ends[-1:]
-        chunk = torch.repeat_interleave(torch.cat([length, spare]), output_size=self.members)
+        chunk = torch.repeat_interleave(torch.cat([length, spare]), output_size=self.members).long()
         lead = torch.cat([self.first[graphs].flatten() - ends + length, torch.zeros_like(spare)])
         none = len(self.member) - 1
-        source = torch.where(chunk < len(length), lead[chunk] + self.number, none)
+        source = torch.where(chunk < len(length), lead[chunk] + self.number, none).long()
         key = chunk // graphs.shape[1] * self.things + self.member[source]
         total = torch.zeros(self.replicas * self.things + 1, dtype=INT, device=graphs.device)
         return total.index_add_(0, key, self.times[source])[:-1]
