@@ -8,7 +8,7 @@ from typing import Any
 from .paper import Figure
 from .protocols import Summary, get_protocol
 from .recipe import Recipe
-from .results import Entry, Part, deviations, used
+from .results import Entry, Part, deviations, shortfall, used
 from .tables import TABLES
 
 __all__ = ["QUICK", "made_with", "to_markdown"]
@@ -39,6 +39,7 @@ def to_markdown(table: str, parts: Sequence[Part], command: str, quick: bool = F
     lines += _protocols(parts)
     for protocol in dict.fromkeys(part.protocol for part in parts):
         lines += _overview([part for part in parts if part.protocol == protocol])
+    lines += [] if quick else _below(parts)
     for dataset in dict.fromkeys(part.column.dataset for part in parts):
         lines += _details([part for part in parts if part.column.dataset == dataset])
     return "\n".join(lines).rstrip() + "\n"
@@ -83,6 +84,25 @@ def _overview(parts: Sequence[Part]) -> list[str]:
         lines.append(_line(cells))
     quoted = any(entry.paper for part in parts for entry in part.entries)
     return [*lines, "", *(["The paper's figures in brackets.", ""] if quoted else [])]
+
+
+def _below(parts: Sequence[Part]) -> list[str]:
+    """The cells that are worse than the paper's by more than their deviations."""
+    compared, rows = 0, []
+    for part in parts:
+        for entry in part.entries:
+            missing = shortfall(entry)
+            compared += missing is not None
+            if missing is not None and missing > 1:
+                shown = [_pair(held, part.digits) for held in (entry.measured, entry.paper)]
+                cells = [part.protocol, part.title, entry.row.title, *shown, f"{missing:.2f}"]
+                rows.append(_line(cells))
+    if not compared:
+        return []
+    said = f"{len(rows)} of {compared} figures that the paper has too are worse than the paper's by"
+    lines = ["## Below the paper", "", f"{said} more than one combined standard deviation.", ""]
+    head = ["protocol", "dataset", "method", "measured", "paper", "deviations"]
+    return [*lines, *(_rule(head) if rows else ()), *rows, *([""] if rows else ())]
 
 
 def _details(parts: Sequence[Part]) -> list[str]:

@@ -15,7 +15,7 @@ from .recipe import Recipe
 from .tables import Column, columns, make_job
 from .training import record_key
 
-__all__ = ["Entry", "Part", "collect", "deviations", "gain", "used"]
+__all__ = ["Entry", "Part", "collect", "deviations", "gain", "shortfall", "used"]
 
 Record = dict[str, Any]
 SETTINGS = {"tu-1": "1", "tu-2": "2"}
@@ -160,6 +160,15 @@ def deviations(measured: Summary | None, paper: Figure | None) -> float | None:
         return None
     combined = math.hypot(measured.std, paper.std)
     return (measured.mean - paper.mean) / combined if combined else None
+
+
+def shortfall(entry: Entry) -> float | None:
+    """How much worse than the paper's a figure is, in combined standard deviations; negative where
+    it is better."""
+    away = deviations(entry.measured, entry.paper)
+    if away is None or entry.record is None:
+        return None
+    return -away if higher_is_better(entry.record["metric"]) else away
 
 
 def used(parts: Sequence[Part]) -> list[Record]:
