@@ -24,6 +24,7 @@ _CHOICES = {
     "pair_update": PAIR_UPDATES,
     "readout": ("sum", "mean"),
     "jump": ("last", "cat"),
+    "head": ("mlp", "linear"),
     "level": tuple(Level),
 }
 
@@ -46,6 +47,8 @@ class GPNNConfig:
         edge_labels: categories of edges, or 0; ``edge_features``: width of float edge features.
         component_feature: append the number of connected components of every part.
         colours_only: γ starts from colours alone, as the paper's text says.
+        head: what turns embeddings into outputs: ``mlp``, a perceptron with a hidden layer, or
+            ``linear``.
         gpnn: ``False`` leaves the base GNN alone, as a baseline under the same head.
     """
 
@@ -68,6 +71,7 @@ class GPNNConfig:
     dropout: float = 0.0
     readout: str = "sum"
     jump: str = "cat"
+    head: str = "mlp"
     level: str = "graph"
     gpnn: bool = True
 

@@ -84,8 +84,9 @@ class GPNN(nn.Module):
         joined += config.parts if config.component_feature else 0
         self.dropout = Dropout(config.dropout)
         self.head_norm = WeightedBatchNorm(joined)
-        self.head_first = Linear(joined, width)
-        self.head_second = Linear(width, config.outputs)
+        hidden = config.head == "mlp"
+        self.head_first = Linear(joined, width) if hidden else None
+        self.head_second = Linear(width if hidden else joined, config.outputs)
         self.reset_parameters()
 
     def _make_base(self, base: Any) -> nn.Module | None:
@@ -118,7 +119,8 @@ class GPNN(nn.Module):
             if isinstance(module, PartLinear):
                 module.forget_parts(unseen)
         if self.config.component_feature:  # a count that never varies in training means nothing
-            self.head_first.weight[:, -self.config.parts :][:, unseen] = 0
+            reader = self.head_second if self.head_first is None else self.head_first
+            reader.weight[:, -self.config.parts :][:, unseen] = 0
 
     def forward(self, batch: GraphBatch) -> Tensor:
         return self.head(self.embed(batch), batch)
@@ -194,7 +196,9 @@ class GPNN(nn.Module):
             components = batch.order.sum(batch.readout.transposed.sum(components))
         if self.config.component_feature:
             h = torch.cat([h, components], dim=-1)
-        h = torch.relu(self.head_first(self.head_norm(h, weight)))
+        h = self.head_norm(h, weight)
+        if self.head_first is not None:
+            h = torch.relu(self.head_first(h))
         out: Tensor = self.head_second(self.dropout(h, rows))
         return out
 

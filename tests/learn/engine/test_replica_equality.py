@@ -27,6 +27,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "gcn": ("classification", {"base": "gcn", "interactions": "cross"}),
     "gat": ("classification", {"base": "gat", "interactions": "edges"}),
     "sage, last layer": ("multitask", {"base": "sage", "jump": "last"}),
+    "linear head": ("multitask", {"base": "gin", "interactions": "cross", "head": "linear"}),
     "gpnn alone": ("regression", {"base": None, "interactions": "edges"}),
     "cross": ("classification", {"base": "gin", "interactions": "cross"}),
     "edges": ("multitask", {"base": "gine", "interactions": "edges"}),

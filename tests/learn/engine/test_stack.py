@@ -43,18 +43,20 @@ def test_round_trip(options: dict) -> None:
     assert not (next(nets[0].parameters()) == 1).all()  # a copy, not a view
 
 
-def test_counts_of_parts_that_training_never_met_do_not_matter() -> None:
+@pytest.mark.parametrize("head", ["mlp", "linear"])
+def test_counts_of_parts_that_training_never_met_do_not_matter(head: str) -> None:
     """A column that is constant in training is scaled up by hundreds at test time: its weight must
     be, and stay, zero."""
     data = samples()
     highest = np.maximum.reduceat(data.graphs.degree, data.graphs.ptr[:-1])
     few = np.flatnonzero(highest < highest.max())
     replicas = [Replica(few, [], [20, 21], seed=0)]
-    setup = set_up(data, {"scheme": "degree", "hidden": 8, "layers": 2}, replicas)
+    setup = set_up(data, {"scheme": "degree", "hidden": 8, "layers": 2, "head": head}, replicas)
     unseen = setup._met(replicas[0])[1]
     assert unseen[:-1].any()
     engine = Engine(setup, replicas, Schedule(epochs=3, batch_size=4), torch.device("cpu"))
     for _ in range(len(engine.plan)):
         engine.train_step()
-    counted = engine.net.head_first.weight[0, :, -setup.config.parts :]
+    reader = engine.net.head_first or engine.net.head_second
+    counted = reader.weight[0, :, -setup.config.parts :]
     assert (counted[:, unseen] == 0).all() and (counted[:, ~unseen] != 0).any()

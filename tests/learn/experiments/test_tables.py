@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpnn.errors import InputError
-from gpnn.learn.experiments.jobs import Row
+from gpnn.learn.experiments.jobs import Row, key_of
 from gpnn.learn.experiments.paper import Figure, cells, figure, published
 from gpnn.learn.experiments.recipe import list_recipes
-from gpnn.learn.experiments.tables import ALL, TABLES, columns, jobs_of, named, selected
+from gpnn.learn.experiments.tables import (
+    ALL,
+    TABLES,
+    columns,
+    jobs_of,
+    make_job,
+    named,
+    selected,
+)  # fmt: skip
 
 
 def test_every_column_has_a_recipe_and_every_gpnn_its_baselines() -> None:
@@ -44,6 +54,16 @@ def test_jobs_are_shared_between_tables() -> None:
     assert len(both) < sum(map(len, each))
     assert len({job.key for job in both}) == len(both)
     assert {job.family for job in both} == {"tu", "tu-nested", "ogb"}
+
+
+def test_a_field_that_came_later_changes_no_key_at_its_old_value() -> None:
+    """Keys of records that were made before there was ``head``; other values have other keys."""
+    job = make_job("MUTAG", Row("GIN", "core-degree", wide=True), "tu", quick=False)
+    told = job.spec
+    assert "head" not in {*told["model"], *told["rival"], *told["recipe"]}
+    other = replace(job, recipe=replace(job.recipe, head="linear"))
+    assert other.spec["model"]["head"] == other.spec["rival"]["head"] == "linear"
+    assert other.key != job.key == key_of(told)
 
 
 def test_only_takes_patterns_and_the_baselines_with_them() -> None:

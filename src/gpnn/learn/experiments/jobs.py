@@ -14,6 +14,8 @@ __all__ = ["BASES", "Job", "Row", "key_of", "quick_recipe"]
 BASES = {"GIN": "gin", "GCN": "gcn", "GAT": "gat", "GraphSAGE": "sage"}
 """The paper's names of the base GNNs, and ours."""
 
+_BEFORE = {"head": "mlp"}
+
 
 @dataclass(frozen=True)
 class Row:
@@ -107,14 +109,20 @@ class Job:
         return {
             "family": self.family,
             "recipe": recipe,
-            "model": self.options,
-            "rival": self.rival,
+            "model": _settled(self.options),
+            "rival": None if self.rival is None else _settled(self.rival),
             "quick": self.quick,
         }
 
     @property
     def key(self) -> str:
         return key_of(self.spec)
+
+
+def _settled(options: dict[str, Any]) -> dict[str, Any]:
+    """Without fields that came later, where they say what was so before: keys stay what they
+    were."""
+    return {name: value for name, value in options.items() if _BEFORE.get(name) != value}
 
 
 def key_of(content: Any) -> str:

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["Recipe", "Space", "list_recipes", "load_recipe", "read_recipe"]
 
 SPLITS = ("random", "geom-gcn")
-_CHOICES = {"readout": ("sum", "mean"), "jump": ("last", "cat"), "splits": SPLITS}
+_CHOICES = {
+    "readout": ("sum", "mean"),
+    "jump": ("last", "cat"),
+    "head": ("mlp", "linear"),
+    "splits": SPLITS,
+}
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ class Recipe:
         dataset: the dataset that is loaded.
         title: what reports call it; the name by default.
         edge_labels: whether the models read the labels of edges.
-        layers, hidden, d, readout, jump, component_feature: of the network, see
+        layers, hidden, d, readout, jump, head, component_feature: of the network, see
             :class:`~gpnn.nn.config.GPNNConfig`.
         epochs, batch_size: how long, and graphs in a batch.
         steps: random batches that make an epoch; 0: one pass.
@@ -83,6 +88,7 @@ class Recipe:
     d: int = 1
     readout: str = "sum"
     jump: str = "cat"
+    head: str = "mlp"
     component_feature: bool = True
     epochs: int = 350
     batch_size: int = 32
@@ -123,7 +129,7 @@ class Recipe:
 
     def model_options(self) -> dict[str, Any]:
         """Fields of the network that every model of this dataset shares."""
-        names = ("layers", "hidden", "d", "readout", "jump", "component_feature")
+        names = ("layers", "hidden", "d", "readout", "jump", "head", "component_feature")
         return {name: getattr(self, name) for name in names}
 
     def schedule(self) -> Schedule:

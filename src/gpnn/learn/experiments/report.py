@@ -131,8 +131,8 @@ def _recipe(recipe: Recipe) -> str:
     return (
         f"{recipe.layers} layers, hidden {recipe.hidden}, batches of {recipe.batch_size}, "
         f"{recipe.epochs} epochs, lr {recipe.lr:g} {rate}, dropout {recipe.dropout:g}, "
-        f"weight decay {recipe.weight_decay:g}, readout {recipe.readout}, edge labels "
-        f"{'read' if recipe.edge_labels else 'not read'}."
+        f"weight decay {recipe.weight_decay:g}, readout {recipe.readout}, head {recipe.head}, edge "
+        f"labels {'read' if recipe.edge_labels else 'not read'}."
     )
 
 
