@@ -56,6 +56,23 @@ def test_segment_sums(
 
 
 @on_cuda
+@pytest.mark.parametrize("weighted", [False, True])
+def test_long_segments(weighted: bool) -> None:
+    """What goes beyond the first entries is added in blocks: lengths about their bounds."""
+    from gpnn.nn.fused import segment_sums
+
+    rng = np.random.default_rng(0)
+    lengths = np.array([0, 1, 31, 32, 33, 95, 96, 97, 1000, 2, 0, 5000, 3])
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    column = rng.integers(0, 50, len(row))
+    made = Segments.build(row, column, 13, 50, rng.random(len(row)) if weighted else None)
+    x = torch.randn(50, 32)
+    weight = None if made.weight is None else made.weight.float().cuda()
+    found = segment_sums(x.cuda(), made.source.cuda(), made.ptr.cuda(), weight)
+    close(found, made.sum(x.double()))
+
+
+@on_cuda
 def test_sums_of_nothing() -> None:
     from gpnn.nn.fused import segment_sums
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from types import TracebackType
 
 import torch
 from torch import Tensor
 
-__all__ = ["Branch"]
+__all__ = ["Branch", "rejoin"]
 
 
 class Branch:
@@ -19,11 +18,13 @@ class Branch:
     small kernel leaves most of a GPU idle. Otherwise nothing is special about the block. The
     numbers are the same either way.
 
-    Tensors that the branch reads and that its caller lets go of before the end of the step must be
-    named, so that their memory is not used again too early; what comes out must be brought.
+    Tensors that the branch reads and that its caller may let go of before the branch is brought, or
+    before its gradient is taken, must be named, so that their memory is not used again too early.
+    Everything a branch does must be brought before the end of the capture.
 
     Args:
-        number: branches of one network that have different numbers run beside each other.
+        number: branches with different numbers run beside each other: 0 is the base GNN, 1 the
+            interactions, 2 the next batch.
         read: tensors made before, which the branch reads.
     """
 
@@ -59,6 +60,21 @@ class Branch:
                 tensor.record_stream(self.main)
 
 
-@cache
-def _stream(device: torch.device, number: int) -> torch.cuda.Stream:  # noqa: ARG001
-    return torch.cuda.Stream(device)
+_STREAMS: dict[tuple[torch.device, int], torch.cuda.Stream] = {}
+
+
+def _stream(device: torch.device, number: int) -> torch.cuda.Stream:
+    if (device, number) not in _STREAMS:
+        _STREAMS[device, number] = torch.cuda.Stream(device)
+    return _STREAMS[device, number]
+
+
+def rejoin() -> None:
+    """Bring all branches of the capture under way: one that an error cut short must end whole, or
+    the end of the capture fails and hides the error."""
+    main = torch.cuda.current_stream()
+    for side in _STREAMS.values():
+        with torch.cuda.stream(side):
+            capturing = torch.cuda.is_current_stream_capturing()
+        if capturing:
+            main.wait_stream(side)

@@ -10,7 +10,7 @@ from gpnn.graph.kernels.unions import union_sizes
 
 THINGS = 7
 BLOCK = np.array([0, 0, 0, 1, 1, 2, 2])
-KIND = np.array([0, 0, 0, 0, 0, 1, 1])
+KIND = np.array([0, 0, 1])
 COST = np.array([[1, 5], [1, 0], [1, 2], [1, 1], [1, 3], [2, 0], [2, 4]])
 
 
@@ -25,12 +25,12 @@ def test_union_sizes_are_those_of_sets(lists: list[set[int]], data: st.DataObjec
     plan = np.array(flat).reshape(batches, replicas, width)
     ptr = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
     member = np.array([thing for one in lists for thing in sorted(one)], np.int32)
-    most, dearest = union_sizes(plan, ptr, member, BLOCK, KIND, COST, 3, 2)
+    most, dearest = union_sizes(plan, ptr, member, BLOCK, KIND, COST, 2)
     counts, costs = [], []
     for batch in plan:
         unions = [set().union(*(lists[g] for g in row if g >= 0)) for row in batch]
         counts += [[sum(BLOCK[t] == b for t in one) for b in range(3)] for one in unions]
-        each = [[t for one in unions for t in one if KIND[t] == k] for k in range(2)]
+        each = [[t for one in unions for t in one if KIND[BLOCK[t]] == k] for k in range(2)]
         costs.append([COST[things].sum(0) for things in each])
     assert np.array_equal(most, np.max(counts, 0))
     assert np.array_equal(dearest, np.max(costs, 0))

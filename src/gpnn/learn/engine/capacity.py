@@ -76,9 +76,8 @@ def _shared_capacity(
     """Rows by kind and group of shared things, and entries of the links they have."""
     sizes = [size for groups in shared.sizes.values() for size in groups]
     kinds = {kind: number for number, kind in enumerate(shared.sizes)}
-    totals = [sum(groups) for groups in shared.sizes.values()]
     own = {name: link for name, link in resident.links.items() if link.counts is None}
-    cost = np.zeros((shared.total, 2), np.int64)
+    cost = np.zeros((shared.total, 2), np.int32)
     column: dict[str, tuple[int, int]] = {}
     for name, link in own.items():
         taken = sum(kind == kinds[link.rows] for kind, _ in column.values())
@@ -87,10 +86,9 @@ def _shared_capacity(
     constants = (
         np.append(shared.first.cpu().numpy(), len(shared.member)),
         shared.member.cpu().numpy(),
-        np.repeat(np.arange(len(sizes)), sizes),
-        np.repeat(np.arange(len(kinds)), totals),
+        np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
+        np.repeat(np.arange(len(kinds)), [len(groups) for groups in shared.sizes.values()]),
         cost,
-        len(sizes),
         len(kinds),
     )
     pieces = np.array_split(plan.cpu().numpy(), min(16, os.cpu_count() or 1))

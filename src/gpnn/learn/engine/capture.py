@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from ...nn.branch import rejoin
+
 if TYPE_CHECKING:
     from .trainer import Engine
 
@@ -61,7 +63,11 @@ class Capture:
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            self.step()
+            try:
+                self.step()
+            except BaseException:
+                rejoin()
+                raise
         self._put_back(state, before)
         return graph
 

@@ -128,9 +128,9 @@ class EntryLayout:
         return Segments(*parts)
 
 
-def check_numbers(entries: int) -> None:
-    """Whether so many entries of a whole set can be told apart by 32 bits."""
-    if entries >= 2**31:
+def check_numbers(count: int) -> None:
+    """Refuse a set of graphs with more interactions than 32 bits can number."""
+    if count >= 2**31:
         raise InputError(
             "The set of graphs has more interactions than can be numbered. Give fewer graphs, "
             "fewer layers, a smaller d or interactions='cross'."

@@ -111,7 +111,8 @@ class Resident:
     Attributes:
         kinds: ``vertex``, ``graph``, and where needed ``input`` (vertices in input order) and
             ``edge``.
-        directions: by name; ``name`` and ``name back`` make a sum and its gradient.
+        directions: by name; ``name`` and ``name back`` make a sum and its gradient, a symmetric
+            one is its own.
         shared: ``start``, ``class l`` and ``tuple l`` for every round l, if there are rounds.
         links: what is summed over shared things, by name.
         x, y, start, edge_label, components: attributes of rows, in the order of their kind.
@@ -130,11 +131,14 @@ class Resident:
     edge_label: Tensor | None = None
     components: Tensor = field(default_factory=lambda: torch.zeros(0))
 
-    def relate(self, name: str, rows: str, into: str, row: Tensor, column: Tensor) -> None:
+    def relate(
+        self, name: str, rows: str, into: str, row: Tensor, column: Tensor, symmetric: bool = False
+    ) -> None:
         """Entries (row, column): items of two kinds in the order they were given in."""
         row, column = self.kinds[rows].place[row], self.kinds[into].place[column]
         self.directions[name] = self._sorted(rows, into, row, column)
-        self.directions[f"{name} back"] = self._sorted(into, rows, column, row)
+        if not symmetric:
+            self.directions[f"{name} back"] = self._sorted(into, rows, column, row)
 
     def _sorted(self, rows: str, into: str, row: Tensor, column: Tensor) -> Direction:
         column = column[torch.argsort(row, stable=True)]

@@ -19,6 +19,7 @@ from ...graph.class_tables import InteractionClasses
 from ...graph.graphs import Graphs
 from ...nn.config import GPNNConfig
 from ..computed import cached_classes
+from .entries import check_numbers
 from .flat import Kind, Link, Resident, Shared
 
 __all__ = ["reside"]
@@ -75,7 +76,7 @@ def reside(
         {"vertex": kind(owner, split), "graph": kind(np.arange(count), None)},
     )
     row, column = send(graphs.rows), send(graphs.indices.astype(np.int64))
-    out.relate("neighbours", "vertex", "vertex", row, column)
+    out.relate("neighbours", "vertex", "vertex", row, column, symmetric=True)
     out.relate("readout", "graph", "vertex", send(owner), torch.arange(n, device=device))
     if config.level == "node":
         out.kinds["input"] = kind(owner, None)
@@ -112,7 +113,7 @@ def _interact(out: Resident, found: InteractionClasses, part_of: IntArray, send:
     )
     out.start = send(start[np.argsort(starts)])
     centre, other = send(found.pair_centre), send(found.pair_other)
-    out.relate("near", "vertex", "vertex", centre, other)
+    out.relate("near", "vertex", "vertex", centre, other, symmetric=True)
     vertex = out.kinds["vertex"]
     row = vertex.place[centre]
     order = torch.argsort(row, stable=True)
@@ -183,6 +184,9 @@ class _Lists:
         order = np.argsort(owner, kind="stable")
         counts = np.bincount(owner, minlength=self.graphs)
         member, times = np.concatenate(self.members)[order], np.concatenate(self.times)[order]
+        check_numbers(
+            int(np.bincount(member, times).max(initial=0))
+        )  # a batch counts them in int32
         return Shared(
             self.sizes,
             send(counts),

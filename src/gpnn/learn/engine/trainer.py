@@ -125,7 +125,11 @@ class Engine:
             self._hold(self.batch_of(self.step))
 
     def _hold(self, batch: tuple[GraphBatch, Tensor]) -> None:
-        torch._foreach_copy_(_tensors(self.held), _tensors(batch))
+        """Copy a batch into its place; tensors of one type go together."""
+        pairs = list(zip(_tensors(self.held), _tensors(batch), strict=True))
+        for kind in {old.dtype for old, _ in pairs}:
+            old, new = zip(*(pair for pair in pairs if pair[0].dtype == kind), strict=True)
+            torch._foreach_copy_(old, new)
 
     def losses(self, batch: GraphBatch, y: Tensor) -> Tensor:
         """The mean loss of every replica, [R]."""

@@ -10,17 +10,24 @@ from torch import Tensor
 __all__ = ["segment_sums"]
 
 
+SHORT, DEEP = 32, 64
+
+
 @triton.jit(do_not_specialize=["rows"])
-def _sums(x, source, ptr, weight, out, rows, width, WEIGHTED: tl.constexpr,
-          ROWS: tl.constexpr, COLUMNS: tl.constexpr):  # fmt: skip
-    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+def _sums(x, source, ptr, weight, out, rows, width, WEIGHTED: tl.constexpr, ROWS: tl.constexpr,
+          COLUMNS: tl.constexpr, SHORT: tl.constexpr, DEEP: tl.constexpr):  # fmt: skip
+    """Rows of a program lie far apart, because long segments lie together. The first entries of
+    all rows are added one by one, what a long segment has beyond in blocks."""
+    lane = tl.arange(0, ROWS)
+    row = tl.program_id(0) + lane * tl.num_programs(0)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     inside = row < rows
     fits = column[None, :] < width
     first = tl.load(ptr + row, mask=inside, other=0).to(tl.int32)
     count = tl.load(ptr + row + 1, mask=inside, other=0).to(tl.int32) - first
     total = tl.zeros((ROWS, COLUMNS), dtype=out.dtype.element_ty)
-    for k in range(tl.max(count)):
+    longest = tl.max(count)
+    for k in range(tl.minimum(longest, SHORT)):
         live = k < count
         at = tl.load(source + first + k, mask=live, other=0).to(tl.int64)
         place = at[:, None] * width + column[None, :]
@@ -28,6 +35,21 @@ def _sums(x, source, ptr, weight, out, rows, width, WEIGHTED: tl.constexpr,
         if WEIGHTED:
             value *= tl.load(weight + first + k, mask=live, other=0)[:, None]
         total += value
+    if longest > SHORT:
+        deep = tl.arange(0, DEEP)
+        for r in range(ROWS):
+            begin = tl.sum(tl.where(lane == r, first, 0))
+            end = begin + tl.sum(tl.where(lane == r, count, 0))
+            rest = tl.zeros((DEEP, COLUMNS), dtype=out.dtype.element_ty)
+            for k in range(begin + SHORT, end, DEEP):
+                live = k + deep < end
+                at = tl.load(source + k + deep, mask=live, other=0).to(tl.int64)
+                place = at[:, None] * width + column[None, :]
+                value = tl.load(x + place, mask=live[:, None] & fits, other=0)
+                if WEIGHTED:
+                    value *= tl.load(weight + k + deep, mask=live, other=0)[:, None]
+                rest += value
+            total += tl.where((lane == r)[:, None], tl.sum(rest, 0)[None, :], 0)
     place = row.to(tl.int64)[:, None] * width + column[None, :]
     tl.store(out + place, total, mask=inside[:, None] & fits)
 
@@ -43,5 +65,5 @@ def segment_sums(x: Tensor, source: Tensor, ptr: Tensor, weight: Tensor | None) 
     grid = (triton.cdiv(rows, tall), triton.cdiv(width, columns))
     x = x.contiguous()
     _sums[grid](x, source, ptr, x if weight is None else weight, out, rows, width,
-                weight is not None, tall, columns)  # fmt: skip
+                weight is not None, tall, columns, SHORT, DEEP)  # fmt: skip
     return out
