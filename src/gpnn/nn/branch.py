@@ -20,7 +20,9 @@ class Branch:
 
     Tensors that the branch reads and that its caller may let go of before the branch is brought, or
     before its gradient is taken, must be named, so that their memory is not used again too early.
-    Everything a branch does must be brought before the end of the capture.
+    Everything a branch does must be brought before the end of the capture; a network brings its
+    branches before it returns, so the batch it was called with may go then, unless a gradient will
+    be taken.
 
     Args:
         number: branches with different numbers run beside each other: 0 is the base GNN, 1 the

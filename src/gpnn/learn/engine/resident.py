@@ -184,9 +184,8 @@ class _Lists:
         order = np.argsort(owner, kind="stable")
         counts = np.bincount(owner, minlength=self.graphs)
         member, times = np.concatenate(self.members)[order], np.concatenate(self.times)[order]
-        check_numbers(
-            int(np.bincount(member, times).max(initial=0))
-        )  # a batch counts them in int32
+        most = int(np.bincount(member, times).max(initial=0))
+        check_numbers(most)  # batches count in int32
         return Shared(
             self.sizes,
             send(counts),

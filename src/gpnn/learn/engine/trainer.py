@@ -127,7 +127,7 @@ class Engine:
     def _hold(self, batch: tuple[GraphBatch, Tensor]) -> None:
         """Copy a batch into its place; tensors of one type go together."""
         pairs = list(zip(_tensors(self.held), _tensors(batch), strict=True))
-        for kind in {old.dtype for old, _ in pairs}:
+        for kind in dict.fromkeys(old.dtype for old, _ in pairs):
             old, new = zip(*(pair for pair in pairs if pair[0].dtype == kind), strict=True)
             torch._foreach_copy_(old, new)
 
