@@ -15,7 +15,7 @@ from gpnn.nn.branch import Branch
 
 def test_outside_a_capture_a_branch_is_nothing_special() -> None:
     x = torch.ones(3)
-    with Branch(0, x) as beside:
+    with Branch("here", x) as beside:
         y = x + 1
     beside.bring(y)
     assert beside.side is None and y.tolist() == [2, 2, 2]

@@ -25,17 +25,16 @@ class Branch:
     be taken.
 
     Args:
-        number: branches with different numbers run beside each other: 0 is the base GNN, 1 the
-            interactions, 2 the next batch.
+        name: branches with different names run beside each other.
         read: tensors made before, which the branch reads.
     """
 
-    def __init__(self, number: int, *read: Tensor) -> None:
+    def __init__(self, name: str, *read: Tensor) -> None:
         self.main = self.side = None
         if not (read[0].is_cuda and torch.cuda.is_current_stream_capturing()):
             return
         self.main = torch.cuda.current_stream()
-        self.side = _stream(read[0].device, number)
+        self.side = _stream(read[0].device, name)
         self.side.wait_stream(self.main)
         for tensor in read:
             tensor.record_stream(self.side)
@@ -62,13 +61,13 @@ class Branch:
                 tensor.record_stream(self.main)
 
 
-_STREAMS: dict[tuple[torch.device, int], torch.cuda.Stream] = {}
+_STREAMS: dict[tuple[torch.device, str], torch.cuda.Stream] = {}
 
 
-def _stream(device: torch.device, number: int) -> torch.cuda.Stream:
-    if (device, number) not in _STREAMS:
-        _STREAMS[device, number] = torch.cuda.Stream(device)
-    return _STREAMS[device, number]
+def _stream(device: torch.device, name: str) -> torch.cuda.Stream:
+    if (device, name) not in _STREAMS:
+        _STREAMS[device, name] = torch.cuda.Stream(device)
+    return _STREAMS[device, name]
 
 
 def rejoin() -> None:

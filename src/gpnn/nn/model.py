@@ -132,7 +132,7 @@ class GPNN(nn.Module):
             return self._run_base(x, batch)
         if self.base is None:
             return torch.cat(self._joined(x, batch), dim=-1)
-        with Branch(0, x) as beside:
+        with Branch("base", x) as beside:
             h = self._run_base(x, batch)
         layers = self._joined(x, batch)
         beside.bring(h)
@@ -162,7 +162,7 @@ class GPNN(nn.Module):
         if not self.config.colours_only:
             gamma = gamma + x
         layers = []
-        with Branch(1, batch.start) as beside:
+        with Branch("interactions", batch.start) as beside:
             alpha = start = self._start(batch)
         for layer, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
             assert isinstance(conv, GPNNConv)

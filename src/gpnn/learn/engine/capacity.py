@@ -39,11 +39,12 @@ def capacity(resident: Resident, plan: Tensor) -> Capacity:
     replicas, size = plan.shape[-2:]
     plan = plan.long().to(resident.components.device)
     counts = with_none(torch.cat([kind.counts for kind in resident.kinds.values()], 1))
-    names = [name for name, link in resident.links.items() if link.counts is not None]
-    sums = [one.counts for one in resident.directions.values()]
-    sums += [link.counts for link in resident.links.values() if link.counts is not None]
-    sums += [] if resident.shared is None else [resident.shared.counts]
-    entries = with_none(torch.stack(sums, 1))
+    by_graph = {name: link.counts for name, link in resident.links.items()}
+    of_links = {name: own for name, own in by_graph.items() if own is not None}
+    sums = {name: one.counts for name, one in resident.directions.items()} | of_links
+    if resident.shared is not None:
+        sums["members"] = resident.shared.counts
+    entries = with_none(torch.stack(list(sums.values()), 1))
     most_rows, most_entries = counts[-1].long(), entries[-1].long()
     width = max(1, replicas * size * max(counts.shape[1], entries.shape[1]))
     for batch in plan.split(max(1, AT_ONCE // width)):
@@ -53,10 +54,9 @@ def capacity(resident: Resident, plan: Tensor) -> Capacity:
     for name, kind in resident.kinds.items():
         rows[name] = tuple(most_rows[at : at + kind.groups].tolist())
         at += kind.groups
-    named = [*resident.directions, *names, "members"]
-    room = dict(zip(named, [max(1, n) for n in most_entries.tolist()], strict=False))
+    room = {name: max(1, n) for name, n in zip(sums, most_entries.tolist(), strict=True)}
     members = room.pop("members", 0)
-    links = {name: room.pop(name) for name in names}
+    links = {name: room.pop(name) for name in of_links}
     if resident.shared is not None:
         held, others = _shared_capacity(resident, resident.shared, plan)
         rows |= held

@@ -89,7 +89,8 @@ class Link:
         rows: a kind of rows, or of shared things.
         into, fold: the table.
         degree: entries of every row or thing, [rows].
-        target: the number of the thing pointed at; ``side``: which of its rows, [entries].
+        target: the number of the thing pointed at, [entries].
+        side: which of the rows of the thing, the first by default, [entries].
         weight: a factor per entry, or ``None``.
         counts: entries by graph, where rows belong to graphs, [G].
     """
@@ -99,7 +100,7 @@ class Link:
     fold: int
     degree: Tensor
     target: Tensor
-    side: Tensor
+    side: Tensor | None = None
     weight: Tensor | None = None
     counts: Tensor | None = None
 

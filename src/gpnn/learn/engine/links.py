@@ -96,7 +96,7 @@ class LinkLayout:
         ends = degree.cumsum(0)
         self.degree, self.first = degree.to(INT), (ends - degree).to(INT)
         self.target = torch.cat([*(link.target for link in links), none]).to(INT)
-        adds = [link.fold * _before(resident, shared, link) + link.side for link in links]
+        adds = [_before(resident, shared, link) for link in links]
         self.add = torch.cat([*adds, none]).to(INT)
         self.size = torch.tensor([room[name] for name in self.span], device=device, dtype=INT)
         self.number = torch.arange(entry, device=device, dtype=INT) - begin
@@ -140,11 +140,12 @@ class LinkLayout:
 
 
 def _before(resident: Resident, shared: SharedLayout, link: Link) -> Tensor:
-    """Rows of the table that lie before those of the kind of every target."""
+    """Rows of the table that lie before those of the kind and side of every target."""
     assert resident.shared is not None
     out, before = torch.zeros_like(link.target), 0
     for kind in link.into:
         low, high = resident.shared.range(kind)
         out += before * ((link.target >= low) & (link.target < high))
         before += shared.height[kind]
-    return out
+    out *= link.fold
+    return out if link.side is None else out + link.side

@@ -41,7 +41,7 @@ class SharedLayout:
     """
 
     def __init__(self, shared: Shared, room: Room, members: int, replicas: int) -> None:
-        self.room, self.members, self.replicas, self.things = room, members, replicas, shared.total
+        self.members, self.replicas, self.things = members, replicas, shared.total
         self.height = {kind: sum(room[kind]) for kind in shared.sizes}
         self.counts, self.first = with_none(shared.counts), with_none(shared.first)
         self.member, self.times = with_none(shared.member), with_none(shared.times)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ...errors import InputError
 from ...nn.batch import GraphBatch
@@ -64,7 +64,6 @@ class Engine:
         self.y = torch.cat([y, missing])
         self.plan, self.measured = send(plan.train), send(plan.measure)
         self.valid, self.test = send(plan.valid), send(plan.test)
-        self.training_rows = None if plan.labels is None else send(plan.labels)
         self.batches = Assembler(resident, capacity(resident, self.plan), dtype)
         self.checks = self.batches
         if not node:
@@ -76,11 +75,10 @@ class Engine:
         self.step = torch.zeros(1, dtype=torch.int64, device=device)
         self.whole: GraphBatch | None = None
         if node:
-            assert self.training_rows is not None
             self.whole = self.batches.batch(self.plan[0])
-            self.held = self.whole, torch.where(self.training_rows, self.y[:-1], -1)
+            self.held = self.whole, torch.where(send(plan.labels), self.y[:-1], -1)
         else:
-            self.held = tree_map(_copied, self.batch_of(self.step))
+            self.held = tree_map_only(Tensor, Tensor.clone, self.batch_of(self.step))
         nets = [setup.network(one, dtype) for one in replicas]
         self.parameters = sum(p.numel() for p in nets[0].parameters())
         seeds = torch.tensor([one.seed for one in replicas])
@@ -100,7 +98,7 @@ class Engine:
         if self.whole is not None:
             self.learn()
         else:
-            with Branch(2, self.step) as beside:
+            with Branch("next batch", self.step) as beside:
                 coming = self.batch_of(self.step + 1)
             self.learn()
             beside.bring(*_tensors(coming))
@@ -169,10 +167,6 @@ class Engine:
 
 def _tensors(tree: Any) -> list[Tensor]:
     return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
-
-
-def _copied(leaf: Any) -> Any:
-    return leaf.clone() if isinstance(leaf, Tensor) else leaf
 
 
 def train_replicas(

@@ -14,7 +14,8 @@ __all__ = ["BASES", "Job", "Row", "key_of", "quick_recipe"]
 BASES = {"GIN": "gin", "GCN": "gcn", "GAT": "gat", "GraphSAGE": "sage"}
 """The paper's names of the base GNNs, and ours."""
 
-_BEFORE = {"head": "mlp"}
+_ADDED = {"head": "mlp"}
+"""Fields of the network that came after the first records, and what was so before."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +121,8 @@ class Job:
 
 
 def _settled(options: dict[str, Any]) -> dict[str, Any]:
-    """Without fields that came later, where they say what was so before: keys stay what they
-    were."""
-    return {name: value for name, value in options.items() if _BEFORE.get(name) != value}
+    """Without added fields that say what was so before: keys stay what they were."""
+    return {name: value for name, value in options.items() if _ADDED.get(name) != value}
 
 
 def key_of(content: Any) -> str:
