@@ -14,6 +14,7 @@ from gpnn.learn.engine.adam import BETAS, EPS, StackedAdam
 from gpnn.nn.dropout import CALLS, Draw, kept
 from gpnn.nn.grouped import _Backward, _GroupedLinear, grouped_linear
 from gpnn.nn.linear import linear
+from gpnn.nn.lookup import lookup
 from gpnn.nn.norm import WeightedBatchNorm
 from gpnn.nn.segments import Segments
 
@@ -70,6 +71,46 @@ def test_long_segments(weighted: bool) -> None:
     weight = None if made.weight is None else made.weight.float().cuda()
     found = segment_sums(x.cuda(), made.source.cuda(), made.ptr.cuda(), weight)
     close(found, made.sum(x.double()))
+
+
+@on_cuda
+@pytest.mark.parametrize("given", ["itself", "another", "another, as it is"])
+@pytest.mark.parametrize("width", [32, 70])
+def test_sums_onto_something(given: str, width: int) -> None:
+    """Values and gradients, the replicas having factors of their own."""
+    torch.manual_seed(0)
+    rng = np.random.default_rng(0)
+    replicas, n = 3, 40
+    row, column = rng.integers(0, replicas * n, (2, 300))
+    made = Segments.build(row, column, replicas * n, replicas * n)
+    there = Segments(*(part.cuda() for part in made[:4]))
+    values = [torch.randn(replicas, n, width), torch.randn(replicas, n, width), torch.randn(3)]
+    slope = torch.randn(replicas, n, width)
+    found = []
+    for segments, kind in ((made, torch.float64), (there, torch.float32)):
+        device = segments.ptr.device
+        x, onto, factor = (value.to(device, kind).requires_grad_() for value in values)
+        base = x if given == "itself" else onto
+        out = segments.sum(x, base, None if "as it is" in given else factor)
+        out.backward(slope.to(device, kind))
+        found.append((out.detach(), x.grad, onto.grad, factor.grad))
+    for expected, ours in zip(*found, strict=True):
+        assert (expected is None) == (ours is None)
+        if expected is not None and ours is not None:
+            close(ours, expected)
+
+
+@on_cuda
+def test_gradient_of_a_table() -> None:
+    torch.manual_seed(0)
+    table, index = torch.randn(3, 9, 64), torch.randint(0, 9, (3, 1000))
+    slope = torch.randn(3, 1000, 64)
+    for rows in (index, index[0]):
+        exact, ours = table.double().requires_grad_(), table.cuda().requires_grad_()
+        lookup(exact, rows).backward(slope.double())
+        lookup(ours, rows.cuda()).backward(slope.cuda())
+        assert exact.grad is not None and ours.grad is not None
+        close(ours.grad, exact.grad)
 
 
 @on_cuda
@@ -134,7 +175,7 @@ def test_grouped_maps(replicas: int, rows: int, inner: int, outer: int, groups: 
         _GroupedLinear.forward(*exact, groups),
     )
     into_x, into_weight, into_bias = _Backward.forward(slope.double(), *exact[:2], groups)
-    close(map_rows(slope.cuda(), weight.cuda(), None, groups, transposed=True), into_x)
+    close(map_rows(slope.cuda(), weight.mT.cuda(), None, groups), into_x)
     found, shift = outer_rows(x.cuda(), slope.cuda(), 3, groups, "right")
     assert shift is not None
     close(found, into_weight)
@@ -175,14 +216,16 @@ def test_masks_are_equal_bit_for_bit() -> None:
     rows = torch.randint(0, 10**6, (3, 77))
     plain = kept(Draw(seed, step, rate, 2), 5, rows, 64, torch.float32)
     there = Draw(seed.cuda(), step.cuda(), rate.cuda(), 2)
-    from gpnn.nn.fused import dropout_mask
+    from gpnn.nn.fused import drop
 
-    assert torch.equal(
-        dropout_mask(there, CALLS * 2 + 5, rows.cuda(), 64, torch.float32).cpu(), plain
-    )
-    assert torch.equal(kept(there, 5, rows.cuda(), 64, torch.float32).cpu(), plain)
-    less = rows.int().cuda()  # numbers of graphs are 32 bits wide
-    assert torch.equal(kept(there, 5, less, 64, torch.float32).cpu(), plain)
+    x = torch.randn(3, 77, 64)
+    for numbers in (rows, rows.int()):  # numbers of graphs are 32 bits wide
+        given = x.cuda().requires_grad_()
+        out = drop(given, there, CALLS * 2 + 5, numbers.cuda())
+        assert torch.equal(out.detach().cpu(), x * plain)
+        out.backward(x.cuda().square())
+        assert given.grad is not None
+        assert torch.equal(given.grad.cpu(), x.square() * plain)
 
 
 class _Two(nn.Module):

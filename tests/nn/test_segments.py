@@ -38,6 +38,18 @@ def test_sums_equal_index_add(weighted, count):
     assert gradcheck(segments.sum, x) and gradgradcheck(segments.sum, x)
 
 
+def test_sums_onto_something():
+    rng = np.random.default_rng(0)
+    row, column = rng.integers(0, ROWS, (2, 20))
+    segments = Segments.build(row, column, ROWS, ROWS)
+    x, onto = torch.randn(2, ROWS, 3, dtype=torch.float64).requires_grad_()
+    factor = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
+    assert torch.allclose(segments.sum(x, onto), onto + plain(x, row, column, None))
+    assert torch.allclose(segments.sum(x, x, factor), 0.3 * x + plain(x, row, column, None))
+    assert gradcheck(segments.sum, (x, onto, factor))
+    assert gradgradcheck(segments.sum, (x, onto, factor))
+
+
 def stacked(parts: list[Segments], spare: int) -> Segments:
     """Replicas one after another, rows and columns shifted, with padding at the end."""
 

@@ -32,20 +32,20 @@ class GIN(nn.Module):
         self.epsilon = nn.Parameter(torch.zeros(()))
 
     def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:
-        own = (1 + self.epsilon[..., None, None]) * x
-        out: Tensor = self.mlp(own + self.messages(x, batch, edges), batch.vertex_weight)
+        out: Tensor = self.mlp(self.collect(x, batch, edges), batch.vertex_weight)
         return out
 
-    def messages(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:  # noqa: ARG002
-        return batch.neighbours.sum(x)
+    def collect(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:  # noqa: ARG002
+        return batch.neighbours.sum(x, onto=x, factor=1 + self.epsilon)
 
 
 class GINE(GIN):
     r"""GIN with edge features :math:`e_{uv}`: messages are :math:`\mathrm{ReLU}(x_u + e_{uv})`."""
 
-    def messages(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:
+    def collect(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:
         assert batch.edges is not None and edges is not None
-        return batch.edges.collect.sum(torch.relu(batch.edges.gather.sum(x) + edges))
+        messages = torch.relu(batch.edges.gather.sum(x, onto=edges))
+        return batch.edges.collect.sum(messages, onto=x, factor=1 + self.epsilon)
 
 
 class GCN(nn.Module):

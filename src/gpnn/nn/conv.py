@@ -93,10 +93,10 @@ class GPNNConv(nn.Module):
 
     def combine(self, gamma: Tensor, told: Tensor, batch: GraphBatch) -> Tensor:
         """γ' from γ and what α adds."""
-        own = (1 + self.epsilon[..., None, None]) * gamma
-        beta = self.beta(own + batch.neighbours.sum(gamma), batch.vertex_weight)
+        near = batch.neighbours.sum(gamma, onto=gamma, factor=1 + self.epsilon)
+        beta = self.beta(near, batch.vertex_weight)
         by_vertex = self.beta_map(beta, batch.part, batch.groups, self.omega)
-        return batch.near.sum(by_vertex) + told
+        return batch.near.sum(by_vertex, onto=told)
 
     def interact(self, alpha: Tensor, pairs: AlphaRound) -> Tensor:
         """Equation 2, once per class: the α of the classes of this round."""
@@ -109,8 +109,8 @@ class GPNNConv(nn.Module):
             both = linear(alpha, maps.flatten(-3, -2))
             met = pairs.met.sum(both.unflatten(-1, (2, self.features)).flatten(-3, -2))
             met = self.phi.after_first(met, pairs.tuple_weight)
-        own = (1 + self.mu[..., None, None]) * pairs.previous.sum(alpha)
-        out: Tensor = self.psi(own + pairs.tuples.sum(met), pairs.weight)
+        own = pairs.previous.sum(alpha)
+        out: Tensor = self.psi(pairs.tuples.sum(met, own, 1 + self.mu), pairs.weight)
         return out
 
     def __repr__(self) -> str:

@@ -53,15 +53,15 @@ class Dropout(nn.Dropout):
         if not self.training:
             return x
         assert rows is not None
+        if fused(x):
+            from .fused import drop
+
+            return drop(x, self.draw, CALLS * self.draw.site + call, rows)
         return x * kept(self.draw, call, rows, x.shape[-1], x.dtype)
 
 
 def kept(draw: Draw, call: int, rows: Tensor, width: int, dtype: torch.dtype) -> Tensor:
     """0 for what is dropped, 1 / (1 - p) for what is kept, [R, rows, width]."""
-    if fused(rows):
-        from .fused import dropout_mask
-
-        return dropout_mask(draw, CALLS * draw.site + call, rows, width, dtype)
     key = mix(mix(mix(draw.seed) ^ draw.step) + CALLS * draw.site + call)
     row = mix(rows.long() ^ key.unsqueeze(1))
     bits = mix(row.unsqueeze(2) + torch.arange(width, device=rows.device) * 0x9E3779B1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import torch
 from torch import Tensor, nn
 
@@ -47,11 +49,11 @@ class FeatureEncoder(nn.Module):
             return self.constant.unsqueeze(-2).expand(*x.shape[:-1], self.width)
         if x.is_floating_point():
             return linear(x, torch.cat(list(self.tables), dim=-2).mT)
-        columns = [
+        columns = (
             lookup(table, x[..., i].clamp(max=table.shape[-2] - 1))
             for i, table in enumerate(self.tables)
-        ]
-        return torch.stack(columns).sum(0)
+        )
+        return reduce(torch.add, columns)
 
     def multi_hot(self, x: Tensor) -> Tensor:
         """Codes as rows of zeros and ones, one column per row of the tables, [rows, Σ sizes]."""

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .linear import fast
+from .at_hand import fast
 from .segments import eager
 
 __all__ = ["Groups", "grouped_linear"]
@@ -64,7 +64,7 @@ class _Backward(torch.autograd.Function):
 
             slope, shift = outer_rows(x, grad, weight.shape[1], groups, "right")
             assert shift is not None
-            return map_rows(grad, weight, None, groups, transposed=True), slope, shift
+            return map_rows(grad, weight.mT, None, groups), slope, shift
         pieces = []
         into_weight: list[Any] = [None] * weight.shape[-3]
         into_bias: list[Any] = [None] * weight.shape[-3]

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .at_hand import fused
+from .at_hand import fast
 
-__all__ = ["Linear", "fast", "linear"]
+__all__ = ["Linear", "linear"]
 
 
 class Linear(nn.Linear):
@@ -31,40 +31,36 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if fast(x):
         out: Tensor = _Stacked.apply(x, weight, bias)
         return out
-    return _product(x, weight, bias)
-
-
-def fast(x: Tensor) -> bool:
-    """Whether there are kernels of our own for a product with stacked rows."""
-    return x.dim() == 3 and x.dtype is torch.float32 and fused(x)
-
-
-def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     if bias is None:
         return torch.bmm(x, weight.mT)
     return torch.baddbmm(bias.unsqueeze(-2), x, weight.mT)
 
 
 class _Stacked(torch.autograd.Function):
-    """The same with the gradient of the map taken in spans of rows, which keeps a GPU busy."""
+    """The same by kernels that take rows in short spans, which keeps a GPU busy."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        from .fused import map_rows
+
         ctx.save_for_backward(x, weight)
         ctx.biased = bias is not None
-        if x.shape[2] % 4 == 0:
-            return _product(x, weight, bias)
-        from .fused import map_rows  # rows that are not aligned are slow in the library
-
         shift = None if bias is None else bias.unsqueeze(1)
-        return map_rows(x, weight.unsqueeze(1), shift, ((0, x.shape[1], 0),), transposed=True)
+        return map_rows(x, weight.mT.unsqueeze(1), shift, _all_rows(x))
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        from .fused import outer_rows
+        from .fused import map_rows, outer_rows
 
         x, weight = ctx.saved_tensors
-        into = torch.bmm(grad, weight) if ctx.needs_input_grad[0] else None
+        into = None
+        if ctx.needs_input_grad[0]:
+            into = map_rows(grad, weight.unsqueeze(1), None, _all_rows(x))
         summed = "left" if ctx.biased else ""
-        slope, shift = outer_rows(grad, x, 1, ((0, x.shape[1], 0),), summed)
+        slope, shift = outer_rows(grad, x, 1, _all_rows(x), summed)
         return into, slope.squeeze(1), None if shift is None else shift.squeeze(1)
+
+
+def _all_rows(x: Tensor) -> tuple[tuple[int, int, int]]:
+    """One group, map 0."""
+    return ((0, x.shape[1], 0),)

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from .at_hand import fast
+
 __all__ = ["lookup"]
 
 DENSE_BELOW = 512
@@ -32,11 +34,15 @@ class _Lookup(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (index,) = ctx.saved_tensors
         if ctx.size <= DENSE_BELOW:
-            number = torch.arange(ctx.size, device=grad.device, dtype=index.dtype).unsqueeze(1)
-            chosen = (number == index.unsqueeze(-2)).to(grad.dtype)
+            number = torch.arange(ctx.size, device=grad.device, dtype=index.dtype)
+            chosen = (index.unsqueeze(-1) == number).to(grad.dtype)
             if chosen.dim() == 2:
                 chosen = chosen.expand(grad.shape[0], -1, -1)
-            return torch.bmm(chosen, grad), None
+            if fast(grad):
+                from .fused import outer_rows
+
+                return outer_rows(chosen, grad, 1, ((0, grad.shape[1], 0),))[0].squeeze(1), None
+            return torch.bmm(chosen.mT, grad), None
         replicas, _, width = grad.shape
         if index.dim() == 1:
             index = index.expand(replicas, -1)

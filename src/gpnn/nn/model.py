@@ -123,20 +123,28 @@ class GPNN(nn.Module):
             reader.weight[:, -self.config.parts :][:, unseen] = 0
 
     def forward(self, batch: GraphBatch) -> Tensor:
-        return self.head(self.embed(batch), batch)
+        return self._read(self._embedded(batch), batch)
 
     def embed(self, batch: GraphBatch) -> Tensor:
         """h_v of every vertex, [n, features], in the batch's own order (sorted by part)."""
+        return torch.cat(self._embedded(batch), dim=-1)
+
+    def head(self, h: Tensor, batch: GraphBatch) -> Tensor:
+        """From vertex embeddings to outputs."""
+        return self._read([h], batch)
+
+    def _embedded(self, batch: GraphBatch) -> list[Tensor]:
+        """h_v as the blocks of features that it is made of."""
         x = self.encoder(batch.x)
         if not self.config.gpnn:
-            return self._run_base(x, batch)
+            return [self._run_base(x, batch)]
         if self.base is None:
-            return torch.cat(self._joined(x, batch), dim=-1)
+            return self._joined(x, batch)
         with Branch("base", x) as beside:
             h = self._run_base(x, batch)
         layers = self._joined(x, batch)
         beside.bring(h)
-        return torch.cat([h, *layers], dim=-1)
+        return [h, *layers]
 
     def _joined(self, x: Tensor, batch: GraphBatch) -> list[Tensor]:
         """γ of the layers that the head reads."""
@@ -181,18 +189,18 @@ class GPNN(nn.Module):
             start = start + self.pair_features(batch.start_features)
         return start
 
-    def head(self, h: Tensor, batch: GraphBatch) -> Tensor:
-        """From vertex embeddings to outputs."""
-        components = batch.components.to(h.dtype)
+    def _read(self, blocks: list[Tensor], batch: GraphBatch) -> Tensor:
+        """Readout block by block, so that no wide row is made for every vertex, then the head."""
+        components = batch.components.to(blocks[0].dtype)
         if self.config.level == Level.GRAPH:
             weight, rows = batch.graph_weight, batch.graph_id
-            h = batch.readout.sum(h)
+            h = torch.cat([batch.readout.sum(block) for block in blocks], dim=-1)
             if self.config.readout == "mean":
                 h = h / batch.vertices.to(h.dtype).clamp(min=1)
         else:
             weight, rows = batch.vertex_weight, batch.vertex_id
             assert batch.order is not None
-            h = batch.order.sum(h)
+            h = torch.cat([batch.order.sum(block) for block in blocks], dim=-1)
             components = batch.order.sum(batch.readout.transposed.sum(components))
         if self.config.component_feature:
             h = torch.cat([h, components], dim=-1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from .linear import Linear, fast
+from .at_hand import fast
+from .linear import Linear
 
 __all__ = ["MLP", "WeightedBatchNorm"]
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from ..graph.kernels.segments import group
-from .at_hand import fused
+from .at_hand import fast, fused
 
 __all__ = ["Segments", "eager", "segment_sum"]
 
@@ -57,17 +57,28 @@ class Segments(NamedTuple):
             parts += [weight[forth], weight[back]]
         return cls(*(torch.from_numpy(part) for part in parts))
 
-    def sum(self, x: Tensor) -> Tensor:
-        """The sums as a tensor [..., rows, features], differentiable in ``x`` [..., columns,
-        features]; half precision is summed in single."""
+    def sum(self, x: Tensor, onto: Tensor | None = None, factor: Tensor | None = None) -> Tensor:
+        r"""The sums as a tensor [..., rows, features], differentiable in ``x`` [..., columns,
+        features]; half precision is summed in single.
+
+        With ``onto`` they are added to what is there: :math:`f z_i + y_i`, z being ``onto``
+        [..., rows, features] and f ``factor``, one number, [...].
+        """
         if x.dtype in (torch.bfloat16, torch.float16):
             x = x.float()
         weights: tuple[Tensor | None, Tensor | None] = (None, None)
         if self.weight is not None and self.back_weight is not None:
             weights = (self.weight.to(x.dtype), self.back_weight.to(x.dtype))
+        if onto is not None and fast(x) and fast(onto):
+            total: Tensor = _SumOnto.apply(
+                x, None if onto is x else onto, factor, *self[:4], *weights
+            )
+            return total
         flat = x.flatten(0, -2)
-        out: Tensor = segment_sum(flat, *self[:4], *weights)
-        return out.view(*x.shape[:-2], -1, x.shape[-1])
+        out = segment_sum(flat, *self[:4], *weights).view(*x.shape[:-2], -1, x.shape[-1])
+        if onto is None:
+            return out
+        return (onto if factor is None else factor[..., None, None] * onto) + out
 
     @property
     def transposed(self) -> Segments:
@@ -120,6 +131,50 @@ class _SegmentSum(torch.autograd.Function):
         else:
             into = segment_sum(grad, back_source, back_ptr, source, ptr, back_weight, weight)
         return (into, *(None,) * 6)
+
+
+class _SumOnto(torch.autograd.Function):
+    """Stacked sums added to ``onto``, which is x itself if ``None``, in one kernel each way."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, onto: Tensor | None, factor: Tensor | None, *structure: Tensor | None
+    ) -> Tensor:
+        source, ptr, _, _, weight, _ = structure
+        assert source is not None and ptr is not None
+        base = x if onto is None else onto
+        ctx.save_for_backward(None if factor is None else base, factor, *structure)
+        ctx.itself = onto is None
+        return _summed(x, source, ptr, weight, base, factor)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        from .fused import replica_dots
+
+        base, factor, _, _, source, ptr, _, weight = ctx.saved_tensors
+        grad = grad.contiguous()
+        of_factor = None if factor is None else replica_dots(base, grad)
+        if ctx.itself:
+            into, of_onto = _summed(grad, source, ptr, weight, grad, factor), None
+        else:
+            into = _summed(grad, source, ptr, weight, None, None)
+            of_onto = grad if factor is None else factor[:, None, None] * grad
+        return into, of_onto, of_factor, *(None,) * 6
+
+
+def _summed(
+    x: Tensor,
+    source: Tensor,
+    ptr: Tensor,
+    weight: Tensor | None,
+    onto: Tensor | None,
+    factor: Tensor | None,
+) -> Tensor:
+    from .fused import segment_sums
+
+    flat = None if onto is None else onto.flatten(0, 1)
+    out = segment_sums(x.flatten(0, 1), source, ptr, weight, flat, factor)
+    return out.view(len(x), -1, x.shape[2])
 
 
 def segment_sum(

@@ -6,16 +6,17 @@ bring along; the plain code does without (:mod:`gpnn.nn.at_hand`).
 """
 
 from .adam import adam_step
-from .dropout import dropout_mask
+from .dropout import drop
 from .maps import map_rows, outer_rows
 from .norm import normalise
-from .sums import segment_sums
+from .sums import replica_dots, segment_sums
 
 __all__ = [
     "adam_step",
-    "dropout_mask",
+    "drop",
     "map_rows",
     "normalise",
     "outer_rows",
+    "replica_dots",
     "segment_sums",
 ]

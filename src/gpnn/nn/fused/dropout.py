@@ -1,8 +1,8 @@
-"""Masks of dropout in one kernel; the plain code is :mod:`gpnn.nn.dropout`."""
+"""Dropout in one kernel, without a mask in memory; the plain code is :mod:`gpnn.nn.dropout`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 import triton
@@ -12,7 +12,7 @@ from torch import Tensor
 if TYPE_CHECKING:
     from ..dropout import Draw
 
-__all__ = ["dropout_mask"]
+__all__ = ["drop"]
 
 
 @triton.jit
@@ -23,7 +23,7 @@ def _mix(x):
 
 
 @triton.jit(do_not_specialize=["count", "site"])
-def _mask(seed, step, rate, rows, out, count, width, site, SIZE: tl.constexpr):
+def _drop(x, seed, step, rate, rows, out, count, width, site, SIZE: tl.constexpr):
     r = tl.program_id(1)
     at = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
     inside = at < count * width
@@ -33,15 +33,36 @@ def _mask(seed, step, rate, rows, out, count, width, site, SIZE: tl.constexpr):
     bits = _mix(_mix(number ^ key) + column.to(tl.uint32) * 0x9E3779B1)
     share = tl.load(rate + r)
     keep = bits.to(tl.float64) >= share * 4294967296.0
-    value = tl.where(keep, 1 / (1 - share), 0.0)
-    tl.store(out + r.to(tl.int64) * count * width + at, value.to(out.dtype.element_ty), mask=inside)
+    place = r.to(tl.int64) * count * width + at
+    value = tl.load(x + place, mask=inside, other=0)
+    factor = tl.where(keep, 1 / (1 - share), 0.0).to(value.dtype)
+    tl.store(out + place, value * factor, mask=inside)
 
 
-def dropout_mask(draw: Draw, place: int, rows: Tensor, width: int, dtype: torch.dtype) -> Tensor:
-    """See :func:`gpnn.nn.dropout.kept`."""
-    replicas, count = rows.shape
-    out = torch.empty(replicas, count, width, dtype=dtype, device=rows.device)
-    size = 1024
+class _Dropped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, draw: Draw, place: int, rows: Tensor) -> Tensor:
+        ctx.save_for_backward(rows)
+        ctx.draw, ctx.place = draw, place
+        return _dropped(x, draw, place, rows)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        (rows,) = ctx.saved_tensors
+        return _dropped(grad, ctx.draw, ctx.place, rows), None, None, None
+
+
+def _dropped(x: Tensor, draw: Draw, place: int, rows: Tensor) -> Tensor:
+    replicas, count, width = x.shape
+    x = x.contiguous()
+    out, size = torch.empty_like(x), 1024
     grid = (triton.cdiv(count * width, size), replicas)
-    _mask[grid](draw.seed, draw.step, draw.rate, rows.contiguous(), out, count, width, place, size)
+    _drop[grid](x, draw.seed, draw.step, draw.rate, rows, out, count, width, place, size)
+    return out
+
+
+def drop(x: Tensor, draw: Draw, place: int, rows: Tensor) -> Tensor:
+    """x times :func:`gpnn.nn.dropout.kept`, the same numbers. The gradient draws again, so it has
+    to be taken before the next step. Shapes: x [R, rows, f], rows [R, rows] → like x."""
+    out: Tensor = _Dropped.apply(x, draw, place, rows.contiguous())
     return out

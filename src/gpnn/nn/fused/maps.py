@@ -22,9 +22,8 @@ Groups = tuple[tuple[int, int, int], ...]
 
 
 @triton.jit(do_not_specialize=["rows", "maps"])
-def _map(x, weight, bias, out, tiles, rows, inner, outer, maps, step_in, step_out,
-         BIASED: tl.constexpr, TALL: tl.constexpr, DEEP: tl.constexpr,
-         WIDE: tl.constexpr):  # fmt: skip
+def _map(x, weight, bias, out, tiles, rows, inner, outer, maps, BIASED: tl.constexpr,
+         TALL: tl.constexpr, DEEP: tl.constexpr, WIDE: tl.constexpr):  # fmt: skip
     tile, replica = tl.program_id(0), tl.program_id(2).to(tl.int64)
     start = tl.load(tiles + 3 * tile)
     stop = tl.load(tiles + 3 * tile + 1)
@@ -40,7 +39,7 @@ def _map(x, weight, bias, out, tiles, rows, inner, outer, maps, step_in, step_ou
             deep = depth < inner
             part = tl.load(x + (replica * rows + row)[:, None] * inner + depth[None, :],
                            mask=there[:, None] & deep[None, :], other=0)  # fmt: skip
-            chosen = tl.load(own + depth[:, None] * step_in + column[None, :] * step_out,
+            chosen = tl.load(own + depth[:, None] * outer + column[None, :],
                              mask=deep[:, None] & fits[None, :], other=0)  # fmt: skip
             total = tl.dot(part, chosen, total, input_precision="ieee")
         if BIASED:
@@ -51,9 +50,10 @@ def _map(x, weight, bias, out, tiles, rows, inner, outer, maps, step_in, step_ou
 
 
 @triton.jit(do_not_specialize=["rows", "spans"])
-def _outer(x, grad, parts, sums, table, rows, inner, outer, spans, across, LEFT: tl.constexpr,
+def _outer(x, grad, parts, table, rows, inner, outer, spans, size, across, LEFT: tl.constexpr,
            RIGHT: tl.constexpr, DEEP: tl.constexpr, HIGH: tl.constexpr,
            WIDE: tl.constexpr):  # fmt: skip
+    """What a span adds to a map, and behind it what it adds to the sums of rows."""
     span, replica = tl.program_id(0), tl.program_id(2).to(tl.int64)
     high, wide = tl.program_id(1) // across, tl.program_id(1) % across
     start, stop = tl.load(table + 2 * span), tl.load(table + 2 * span + 1)
@@ -75,26 +75,31 @@ def _outer(x, grad, parts, sums, table, rows, inner, outer, spans, across, LEFT:
             of_left += tl.sum(left, 1)
         if RIGHT:
             of_right += tl.sum(right, 0)
-    base = (replica * spans + span) * inner * outer
-    tl.store(parts + base + line[:, None] * outer + column[None, :], total,
+    own = parts + (replica * spans + span) * size
+    tl.store(own + line[:, None] * outer + column[None, :], total,
              mask=(line < inner)[:, None] & (column < outer)[None, :])  # fmt: skip
+    own += inner * outer
     if LEFT:
-        lead = line < tl.where(wide == 0, inner, 0)
-        tl.store(sums + (replica * spans + span) * inner + line, of_left, mask=lead)
+        tl.store(own + line, of_left, mask=line < tl.where(wide == 0, inner, 0))
     if RIGHT:
-        lead = column < tl.where(high == 0, outer, 0)
-        tl.store(sums + (replica * spans + span) * outer + column, of_right, mask=lead)
+        tl.store(own + column, of_right, mask=column < tl.where(high == 0, outer, 0))
 
 
-@triton.jit(do_not_specialize=["spans", "maps", "size"])
-def _add(parts, out, ptr, spans, maps, size, WIDE: tl.constexpr):
+@triton.jit(do_not_specialize=["spans", "maps", "flat", "size"])
+def _add(parts, out, sums, ptr, spans, maps, flat, size, TALL: tl.constexpr,
+         WIDE: tl.constexpr):  # fmt: skip
     number, replica = tl.program_id(1), tl.program_id(2).to(tl.int64)
     at = tl.program_id(0) * WIDE + tl.arange(0, WIDE)
     inside = at < size
-    total = tl.zeros((WIDE,), dtype=tl.float32)
-    for span in range(tl.load(ptr + number), tl.load(ptr + number + 1)):
-        total += tl.load(parts + (replica * spans + span) * size + at, mask=inside, other=0)
-    tl.store(out + (replica * maps + number) * size + at, total, mask=inside)
+    total = tl.zeros((TALL, WIDE), dtype=tl.float32)
+    last = tl.load(ptr + number + 1)
+    for first in range(tl.load(ptr + number), last, TALL):
+        span = first + tl.arange(0, TALL)
+        total += tl.load(parts + (replica * spans + span)[:, None] * size + at[None, :],
+                         mask=(span < last)[:, None] & inside[None, :], other=0)  # fmt: skip
+    own, found = replica * maps + number, tl.sum(total, 0)
+    tl.store(out + own * flat + at, found, mask=at < flat)
+    tl.store(sums + own * (size - flat) + at - flat, found, mask=(at >= flat) & inside)
 
 
 @cache  # never forgotten: captured steps read them
@@ -122,23 +127,20 @@ def _spans(groups: Groups, maps: int, device: torch.device) -> tuple[Tensor, Ten
     )
 
 
-def map_rows(
-    x: Tensor, weight: Tensor, bias: Tensor | None, groups: Groups, transposed: bool = False
-) -> Tensor:
-    """Rows times the map of their group. Shapes: x [R, rows, f], weight [R, maps, f, o] (or
-    [R, maps, o, f] if ``transposed``), bias [R, maps, o] → [R, rows, o]."""
+def map_rows(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Groups) -> Tensor:
+    """Rows times the map of their group. Shapes: x [R, rows, f], weight [R, maps, f, o], bias
+    [R, maps, o] → [R, rows, o]."""
     replicas, rows, inner = x.shape
-    maps, outer = weight.shape[1], weight.shape[2 if transposed else 3]
+    maps, outer = weight.shape[1], weight.shape[3]
     out = torch.empty(replicas, rows, outer, dtype=x.dtype, device=x.device)
     if not out.numel():
         return out
     tiles = _tiles(groups, rows, x.device)
     wide = min(64, max(16, triton.next_power_of_2(outer)))
-    steps = (1, inner) if transposed else (outer, 1)
-    weight = weight.contiguous()
+    weight = weight.contiguous()  # a map read across its rows would be slow
     _map[(len(tiles), triton.cdiv(outer, wide), replicas)](
         x.contiguous(), weight, weight if bias is None else bias.contiguous(), out, tiles, rows,
-        inner, outer, maps, *steps, bias is not None, TALL, DEEP, wide,
+        inner, outer, maps, bias is not None, TALL, DEEP, wide,
     )  # fmt: skip
     return out
 
@@ -151,23 +153,19 @@ def outer_rows(
     [R, maps, f] or [R, maps, o]."""
     replicas, rows, inner = x.shape
     outer = grad.shape[2]
-    width = inner if summed == "left" else outer
+    width = {"": 0, "left": inner, "right": outer}[summed]
+    size = inner * outer + width
     table, ptr = _spans(groups, maps, x.device)
     spans = len(table)
-    parts = x.new_empty(replicas, spans, inner, outer)
-    sums = x.new_empty(replicas, spans, width) if summed else parts
+    parts = x.new_empty(replicas, spans, size)
     high, wide = (min(64, max(16, triton.next_power_of_2(n))) for n in (inner, outer))
     across = triton.cdiv(outer, wide)
     _outer[(spans, triton.cdiv(inner, high) * across, replicas)](
-        x.contiguous(), grad.contiguous(), parts, sums, table, rows, inner, outer, spans, across,
+        x.contiguous(), grad.contiguous(), parts, table, rows, inner, outer, spans, size, across,
         summed == "left", summed == "right", DEEP, high, wide,
     )  # fmt: skip
-    out = x.new_empty(replicas, maps, inner, outer)
-    _add[(triton.cdiv(inner * outer, 1024), maps, replicas)](
-        parts, out, ptr, spans, maps, inner * outer, 1024
+    out, sums = x.new_empty(replicas, maps, inner, outer), x.new_empty(replicas, maps, width)
+    _add[(triton.cdiv(size, 128), maps, replicas)](
+        parts, out, sums, ptr, spans, maps, inner * outer, size, 16, 128
     )
-    if not summed:
-        return out, None
-    total = x.new_empty(replicas, maps, width)
-    _add[(triton.cdiv(width, 128), maps, replicas)](sums, total, ptr, spans, maps, width, 128)
-    return out, total
+    return out, sums if summed else None

@@ -98,22 +98,25 @@ def _apply(x, weight, parts, gain, bias, out, stats, running_mean, running_var, 
 
 
 @triton.jit(do_not_specialize=["rows", "span", "spans"])
-def _slopes(x, weight, out, grad, stats, parts, rows, width, span, spans, RELU: tl.constexpr,
-            TALL: tl.constexpr, COLUMNS: tl.constexpr):  # fmt: skip
+def _slopes(x, weight, grad, stats, gain, bias, parts, rows, width, span, spans,
+            RELU: tl.constexpr, TALL: tl.constexpr, COLUMNS: tl.constexpr):  # fmt: skip
     """Σ g and Σ g x̂ of every span, g being the gradient of the output."""
     s, r = tl.program_id(0), tl.program_id(2).to(tl.int64)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     fits = column < width
     mean = tl.load(stats + 3 * r * width + column, mask=fits, other=0)
     scale = tl.load(stats + (3 * r + 1) * width + column, mask=fits, other=0)
+    steep = scale * tl.load(gain + r * width + column, mask=fits, other=0)
+    shift = tl.load(bias + r * width + column, mask=fits, other=0)
     of_bias = tl.zeros((COLUMNS,), dtype=tl.float32)
     of_gain = tl.zeros((COLUMNS,), dtype=tl.float32)
     for first in range(s * span, tl.minimum((s + 1) * span, rows), TALL):
         at, there, _ = _tile(weight, rows, width, r, first, column, TALL)
+        off = tl.load(x + at, mask=there, other=0) - mean[None, :]
         g = tl.load(grad + at, mask=there, other=0)
-        if RELU:
-            g = tl.where(tl.load(out + at, mask=there, other=0) > 0, g, 0)
-        unit = (tl.load(x + at, mask=there, other=0) - mean[None, :]) * scale[None, :]
+        if RELU:  # the sign of the output costs less to work out than to read
+            g = tl.where(off * steep[None, :] + shift[None, :] > 0, g, 0)
+        unit = off * scale[None, :]
         of_bias += tl.sum(g, 0)
         of_gain += tl.sum(g * unit, 0)
     place = (r * spans + s) * 2 * width + column
@@ -122,7 +125,7 @@ def _slopes(x, weight, out, grad, stats, parts, rows, width, span, spans, RELU: 
 
 
 @triton.jit(do_not_specialize=["rows", "span", "spans"])
-def _unapply(x, weight, out, grad, stats, parts, gain, into, into_gain, into_bias, rows, width,
+def _unapply(x, weight, grad, stats, gain, bias, parts, into, into_gain, into_bias, rows, width,
              span, spans, RELU: tl.constexpr, TALL: tl.constexpr, COLUMNS: tl.constexpr,
              SPANS: tl.constexpr):  # fmt: skip
     s, r = tl.program_id(0), tl.program_id(2).to(tl.int64)
@@ -137,12 +140,14 @@ def _unapply(x, weight, out, grad, stats, parts, gain, into, into_gain, into_bia
     scale = tl.load(stats + (3 * r + 1) * width + column, mask=fits, other=0)
     total = tl.load(stats + (3 * r + 2) * width + column, mask=fits, other=1)
     steep = scale * tl.load(gain + r * width + column, mask=fits, other=0)
+    shift = tl.load(bias + r * width + column, mask=fits, other=0)
     for first in range(s * span, tl.minimum((s + 1) * span, rows), TALL):
         at, there, w = _tile(weight, rows, width, r, first, column, TALL)
+        off = tl.load(x + at, mask=there, other=0) - mean[None, :]
         g = tl.load(grad + at, mask=there, other=0)
         if RELU:
-            g = tl.where(tl.load(out + at, mask=there, other=0) > 0, g, 0)
-        unit = (tl.load(x + at, mask=there, other=0) - mean[None, :]) * scale[None, :]
+            g = tl.where(off * steep[None, :] + shift[None, :] > 0, g, 0)
+        unit = off * scale[None, :]
         share = w[:, None] / total[None, :]
         slope = steep[None, :] * (g - share * (of_bias[None, :] + unit * of_gain[None, :]))
         tl.store(into + at, slope, mask=there)
@@ -176,20 +181,20 @@ class _Normalise(torch.autograd.Function):
         _moments[grid](x, weight, parts, rows, width, span, spans, TALL, columns)
         _apply[grid](x, weight, parts, gain, bias, out, stats, running_mean, running_var, rows,
                      width, span, spans, eps, momentum, relu, TALL, columns, SPANS)  # fmt: skip
-        ctx.save_for_backward(x, weight, gain, out, stats)
+        ctx.save_for_backward(x, weight, gain, bias, stats)
         ctx.shape, ctx.relu = (grid, rows, width, span, spans, columns), relu
         return out
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        x, weight, gain, out, stats = ctx.saved_tensors
+        x, weight, gain, bias, stats = ctx.saved_tensors
         grid, rows, width, span, spans, columns = ctx.shape
         grad = grad.contiguous()
         parts = x.new_empty(x.shape[0], spans, 2, width)
         into, of_gain, of_bias = (torch.empty_like(part) for part in (x, gain, gain))
-        _slopes[grid](x, weight, out, grad, stats, parts, rows, width, span, spans, ctx.relu, TALL,
-                      columns)  # fmt: skip
-        _unapply[grid](x, weight, out, grad, stats, parts, gain, into, of_gain, of_bias, rows,
+        _slopes[grid](x, weight, grad, stats, gain, bias, parts, rows, width, span, spans,
+                      ctx.relu, TALL, columns)  # fmt: skip
+        _unapply[grid](x, weight, grad, stats, gain, bias, parts, into, of_gain, of_bias, rows,
                        width, span, spans, ctx.relu, TALL, columns, SPANS)  # fmt: skip
         return into, None, of_gain, of_bias, None, None, None, None, None
 
