@@ -98,9 +98,10 @@ class Engine:
         if self.whole is not None:
             self.learn()
         else:
-            with Branch("next batch", self.step) as beside:
-                coming = self.batch_of(self.step + 1)
+            beside = Branch("next batch", self.step)
             self.learn()
+            with beside:  # last, because a captured step is launched in the order it was written
+                coming = self.batch_of(self.step + 1)
             beside.bring(*_tensors(coming))
             self._hold(coming)
         self.step += 1
