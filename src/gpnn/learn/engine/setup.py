@@ -16,6 +16,7 @@ from ...errors import InputError
 from ...graph.partition import Partition
 from ...graph.vocabulary import UnseenColours, Vocabulary
 from ...nn.config import GPNNConfig
+from ...nn.encode import FeatureEncoder
 from ...nn.model import GPNN
 from ...nn.prepare import Prepared
 from ..computed import cached_partition
@@ -74,7 +75,9 @@ class Setup:
         assert samples.y is not None
         x = torch.zeros(samples.graphs.num_nodes, 0) if samples.x is None else samples.x
         if config.codes:
-            x = GPNN(config).encoder.multi_hot(x)
+            with torch.device("meta"):  # its shape is all that counts
+                encoder = FeatureEncoder(1, codes=config.codes)
+            x = encoder.multi_hot(x)
         components = np.zeros((len(samples.graphs), config.parts), np.int64)
         components[:, :-1] = self.cut.components()
         return reside(
