@@ -16,12 +16,12 @@ DRAWS = frozenset(
         nn.init.kaiming_uniform_,
         nn.init.normal_,
         nn.init.uniform_,
-        nn.init.xavier_uniform_,
         Tensor.normal_,
         Tensor.uniform_,
     ]
 )
-"""What networks draw their weights with; a draw by another name would miss the seed."""
+"""What networks draw their weights with, as torch hands it over (the rest of ``nn.init`` ends in
+these); a draw by another name would miss the seed."""
 
 
 class Seeded(TorchFunctionMode):
