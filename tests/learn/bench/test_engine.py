@@ -14,6 +14,7 @@ from gpnn.learn.bench import engine as bench
 from gpnn.learn.bench import step
 from gpnn.learn.bench.pyg_gin import PyGGIN, pyg_run
 from gpnn.learn.engine import Replica, Schedule
+from gpnn.learn.engine.ready import make_ready
 from gpnn.learn.engine.setup import set_up
 from gpnn.learn.engine.trainer import Engine
 from gpnn.learn.samples import load_samples
@@ -66,10 +67,10 @@ def test_what_is_absent_or_too_large_is_said(monkeypatch):
     monkeypatch.setattr(bench, "CASES", cases)
     monkeypatch.setattr(bench, "locate", lambda name, _: None if name == "ogbg-molhiv" else "here")
 
-    def full(setup, replicas, *rest):
-        if len(replicas) == 2:
+    def full(ready, device):
+        if len(ready.replicas) == 2:
             raise torch.OutOfMemoryError
-        return Engine(setup, replicas, *rest)
+        return Engine(ready, device)
 
     monkeypatch.setattr(bench, "Engine", full)
     result = bench.run_engine_bench("cpu")
@@ -91,7 +92,8 @@ def test_the_floor_counts_parameters_and_what_the_gradient_needs():
     made = []
 
     def make():
-        made.append(Engine(setup, replicas, Schedule(epochs=1, batch_size=5, steps=2), CPU))
+        schedule = Schedule(epochs=1, batch_size=5, steps=2)
+        made.append(Engine(make_ready(setup, replicas, schedule), CPU))
         return made[-1]
 
     engine = make()
@@ -111,7 +113,8 @@ def test_a_step_cut_short_leaves_out_what_follows():
     made = []
 
     def make():
-        made.append(Engine(setup, replicas, Schedule(epochs=1, batch_size=5, steps=2), CPU))
+        schedule = Schedule(epochs=1, batch_size=5, steps=2)
+        made.append(Engine(make_ready(setup, replicas, schedule), CPU))
         return made[-1]
 
     engine = make()

@@ -43,6 +43,25 @@ def test_batches_depend_on_replica_epoch_and_steps_alone() -> None:
     assert (alone == beside).all()
 
 
+def test_the_plan_holds_the_batches_of_every_replica() -> None:
+    """Those of one origin too, which are worked out once."""
+    one, other = replica(41, 1), replica(40, 2, 3, 8)
+    alike = Replica(one.train, [], one.test, seed=one.seed, lr=0.5, dropout=0.5)
+    replicas = [one, other, alike]
+    for schedule in (Schedule(epochs=3, batch_size=7), Schedule(epochs=3, batch_size=7, steps=4)):
+        plan = make_plan(replicas, schedule, None)
+        for at, step in enumerate(plan.train.numpy()):
+            epoch, number = divmod(at, plan.steps)
+            for row, each in zip(step, replicas, strict=True):
+                rng = np.random.default_rng((each.seed, epoch))
+                if schedule.steps is None:
+                    wanted = np.array_split(rng.permutation(each.train), plan.steps)[number]
+                else:
+                    draws = [rng.choice(each.train, 7, replace=False) for _ in range(number + 1)]
+                    wanted = draws[-1]
+                assert row[row >= 0].tolist() == wanted.tolist()
+
+
 def test_steps_mode_draws_without_repetition_in_a_batch() -> None:
     one, few = replica(40, 1), replica(13, 2)
     plan = make_plan([one, few], Schedule(epochs=2, batch_size=8, steps=5), None)

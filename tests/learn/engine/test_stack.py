@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from gpnn.learn.engine import Replica, Schedule
+from gpnn.learn.engine.ready import make_ready
 from gpnn.learn.engine.setup import set_up
 from gpnn.learn.engine.stack import stack
 from gpnn.learn.engine.trainer import Engine
@@ -54,7 +55,8 @@ def test_counts_of_parts_that_training_never_met_do_not_matter(head: str) -> Non
     setup = set_up(data, {"scheme": "degree", "hidden": 8, "layers": 2, "head": head}, replicas)
     unseen = setup._met(replicas[0])[1]
     assert unseen[:-1].any()
-    engine = Engine(setup, replicas, Schedule(epochs=3, batch_size=4), torch.device("cpu"))
+    ready = make_ready(setup, replicas, Schedule(epochs=3, batch_size=4))
+    engine = Engine(ready, torch.device("cpu"))
     for _ in range(len(engine.plan)):
         engine.train_step()
     reader = engine.net.head_first or engine.net.head_second

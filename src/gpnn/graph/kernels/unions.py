@@ -10,13 +10,14 @@ __all__ = ["union_sizes"]
 
 
 @jit
-def union_sizes(plan, ptr, member, block, kind, cost, kinds):  # type: ignore[no-untyped-def]
+def union_sizes(plan, times, ptr, member, block, kind, cost, kinds):  # type: ignore[no-untyped-def]
     """``(most, dearest)`` over batches of replicas of lists, [batches, R, B] with -1 for none.
 
-    List g holds the things ``member[ptr[g]:ptr[g + 1]]``; the lists of a replica are united. A
-    thing belongs to a block and has two costs, [things, 2]; a block belongs to a kind. ``most`` is
-    the largest number of things by block that a replica has, ``dearest`` the largest costs by kind
-    of all replicas of a batch together, [kinds, 2].
+    Replica r stands for ``times[r]`` equal ones. List g holds the things
+    ``member[ptr[g]:ptr[g + 1]]``; the lists of a replica are united. A thing belongs to a block and
+    has two costs, [things, 2]; a block belongs to a kind. ``most`` is the largest number of things
+    by block that a replica has, ``dearest`` the largest costs by kind of all replicas of a batch
+    together, [kinds, 2].
     """
     blocks = len(kind)
     most = np.zeros(blocks, np.int64)
@@ -40,8 +41,8 @@ def union_sizes(plan, ptr, member, block, kind, cost, kinds):  # type: ignore[no
                         seen[thing] = now
                         own = block[thing]
                         count[own] += 1
-                        spent[kind[own], 0] += cost[thing, 0]
-                        spent[kind[own], 1] += cost[thing, 1]
+                        spent[kind[own], 0] += times[r] * cost[thing, 0]
+                        spent[kind[own], 1] += times[r] * cost[thing, 1]
             most = np.maximum(most, count)
         dearest = np.maximum(dearest, spent)
     return most, dearest

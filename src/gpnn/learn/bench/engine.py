@@ -14,6 +14,7 @@ from ...errors import InputError
 from ..datasets import locate
 from ..engine.capture import Capture
 from ..engine.eager import OneModel
+from ..engine.ready import make_ready
 from ..engine.replica import IntArray, Replica, Schedule
 from ..engine.setup import Setup, set_up
 from ..engine.trainer import Engine
@@ -178,7 +179,7 @@ def _measure(
 def _engine(
     setup: Setup, replicas: list[Replica], schedule: Schedule, device: torch.device
 ) -> Engine:
-    engine = Engine(setup, replicas, schedule, device)
+    engine = Engine(make_ready(setup, replicas, schedule), device)
     engine.net.train()
     return engine
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["Direction", "Kind", "Link", "Resident", "Shared"]
+__all__ = ["Direction", "Kind", "Link", "Resident", "Shared", "as_tensor"]
+
+
+def as_tensor(array: NDArray[np.generic]) -> Tensor:
+    """An array of any strides as a tensor."""
+    return torch.from_numpy(np.ascontiguousarray(array))
 
 
 @dataclass
@@ -131,6 +139,25 @@ class Resident:
     start: Tensor | None = None
     edge_label: Tensor | None = None
     components: Tensor = field(default_factory=lambda: torch.zeros(0))
+
+    def to(self, device: torch.device) -> Resident:
+        """The same on a device; what two of its fields share is sent once."""
+        sent: dict[int, Tensor] = {}
+
+        def send(value: Any) -> Any:
+            if isinstance(value, Tensor):
+                if id(value) not in sent:
+                    sent[id(value)] = value.to(device)
+                return sent[id(value)]
+            if isinstance(value, dict):
+                return {key: send(part) for key, part in value.items()}
+            if is_dataclass(value) and not isinstance(value, type):
+                parts = {each.name: send(getattr(value, each.name)) for each in fields(value)}
+                return replace(value, **parts)
+            return value
+
+        out: Resident = send(self)
+        return out
 
     def relate(
         self, name: str, rows: str, into: str, row: Tensor, column: Tensor, symmetric: bool = False

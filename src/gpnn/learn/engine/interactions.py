@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ...graph.class_tables import InteractionClasses
 from .entries import check_numbers
-from .flat import Link, Resident, Shared
+from .flat import Link, Resident, Shared, as_tensor
 
 __all__ = ["lay_interactions"]
 
 IntArray = NDArray[np.int64]
-Send = Callable[[NDArray[np.generic]], Tensor]
 
 
-def lay_interactions(
-    out: Resident, found: InteractionClasses, part_of: IntArray, send: Send
-) -> None:
+def lay_interactions(out: Resident, found: InteractionClasses, part_of: IntArray) -> None:
     """Start classes, and classes and tuples of every round, and what is summed over them.
 
     Args:
         part_of: index in the model's vocabulary of every colour.
-        send: puts an array on the device.
     """
     lists = _Lists(out.graphs)
     start = found.start.copy()
@@ -34,8 +27,8 @@ def lay_interactions(
     starts = lists.add(
         "start", start[:, 2], out.parts, found.start_ptr, found.start_id, found.start_count
     )
-    out.start = send(start[np.argsort(starts)])
-    centre, other = send(found.pair_centre), send(found.pair_other)
+    out.start = as_tensor(start[np.argsort(starts)])
+    centre, other = as_tensor(found.pair_centre), as_tensor(found.pair_other)
     out.relate("near", "vertex", "vertex", centre, other, symmetric=True)
     vertex = out.kinds["vertex"]
     row = vertex.place[centre]
@@ -53,22 +46,22 @@ def lay_interactions(
         by_class, by_tuple = np.argsort(classes), np.argsort(tuples)
         once = np.ones(learned.size, np.int64)
         out.links[f"previous {number}"] = Link(
-            own[0], kinds, 1, send(once), send(table[learned.previous[by_class]])
+            own[0], kinds, 1, as_tensor(once), as_tensor(table[learned.previous[by_class]])
         )
         both = np.stack([learned.first, learned.second], 1)[by_tuple]
         out.links[f"met {number}"] = Link(
-            own[1], kinds, 2, send(np.full(len(both), 2)), send(table[both].ravel()),
-            send(np.tile([0, 1], len(both))),
+            own[1], kinds, 2, as_tensor(np.full(len(both), 2)), as_tensor(table[both].ravel()),
+            as_tensor(np.tile([0, 1], len(both))),
         )  # fmt: skip
         lengths, entries = _entries_of(learned.entry_ptr, by_class)
         out.links[f"tuples {number}"] = Link(
-            own[0], own[1:], 1, send(lengths), send(tuples[learned.entry_tuple[entries]]),
-            weight=send(learned.entry_count[entries].astype(np.float32)),
+            own[0], own[1:], 1, as_tensor(lengths), as_tensor(tuples[learned.entry_tuple[entries]]),
+            weight=as_tensor(learned.entry_count[entries].astype(np.float32)),
         )  # fmt: skip
         table, kinds = np.concatenate([classes, starts]), (own[0], "start")
-        rows = send(table[found.pair_class[number - 1]])[order]
+        rows = as_tensor(table[found.pair_class[number - 1]])[order]
         out.links[f"pairs {number}"] = Link("vertex", kinds, 1, degree, rows, counts=counts)
-    out.shared = lists.join(send)
+    out.shared = lists.join()
 
 
 class _Lists:
@@ -101,7 +94,7 @@ class _Lists:
         self.times.append(times)
         return number
 
-    def join(self, send: Send) -> Shared:
+    def join(self) -> Shared:
         owner = np.concatenate(self.owners)
         order = np.argsort(owner, kind="stable")
         counts = np.bincount(owner, minlength=self.graphs)
@@ -110,10 +103,10 @@ class _Lists:
         check_numbers(most)  # batches count in int32
         return Shared(
             self.sizes,
-            send(counts),
-            send(np.cumsum(counts) - counts),
-            send(member.astype(np.int32)),
-            send(times.astype(np.int32)),
+            as_tensor(counts),
+            as_tensor(np.cumsum(counts) - counts),
+            as_tensor(member.astype(np.int32)),
+            as_tensor(times.astype(np.int32)),
         )
 
 

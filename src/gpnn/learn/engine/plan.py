@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from .replica import IntArray, Replica, Schedule
@@ -48,16 +49,7 @@ def make_plan(replicas: Sequence[Replica], schedule: Schedule, vertices: int | N
         )
         return Plan(once, 1, once, *masks)
     steps = schedule.steps_of(replicas)
-    stream = [
-        [schedule.batches(one, epoch, steps) for one in replicas]
-        for epoch in range(schedule.epochs)
-    ]
-    widest = max(len(batch) for epoch in stream for one in epoch for batch in one)
-    train = np.full((schedule.epochs, steps, len(replicas), widest), -1, np.int32)
-    for e, epoch in enumerate(stream):
-        for r, batches in enumerate(epoch):
-            for k, batch in enumerate(batches):
-                train[e, k, r, : len(batch)] = batch
+    train = _stream(replicas, schedule, steps)
     longest = max(len(one.valid) + len(one.test) for one in replicas)
     parts = max(1, -(-longest // MEASURED))
     width = -(-longest // parts)
@@ -68,13 +60,30 @@ def make_plan(replicas: Sequence[Replica], schedule: Schedule, vertices: int | N
         measure[r, :both] = np.concatenate([one.valid, one.test])
         kind[r, :valid], kind[r, valid:both] = 1, 2
     return Plan(
-        torch.from_numpy(train.reshape(-1, len(replicas), widest)),
+        torch.from_numpy(train),
         steps,
         torch.from_numpy(measure.reshape(len(replicas), parts, width)).transpose(0, 1).contiguous(),
         torch.from_numpy(kind == 1),
         torch.from_numpy(kind == 2),
         None,
     )
+
+
+def _stream(replicas: Sequence[Replica], schedule: Schedule, steps: int) -> NDArray[np.int32]:
+    """The graphs of every step, [epochs · steps, R, B]; replicas of one origin see the same."""
+    alike: dict[tuple[int, bytes], list[int]] = {}
+    for r, one in enumerate(replicas):
+        alike.setdefault(one.origin, []).append(r)
+    sizes = {origin: schedule.sizes(replicas[same[0]], steps) for origin, same in alike.items()}
+    widest = max(int(size.max()) for size in sizes.values())
+    train = np.full((schedule.epochs, steps, len(replicas), widest), -1, np.int32)
+    for origin, same in alike.items():
+        filled = np.arange(widest) < sizes[origin][:, None]
+        seen = np.full((schedule.epochs, steps, widest), -1, np.int32)
+        for epoch in range(schedule.epochs):
+            seen[epoch][filled] = schedule.order(replicas[same[0]], epoch, steps)
+        train[:, :, same] = seen[:, :, None]
+    return train.reshape(-1, len(replicas), widest)
 
 
 def _mask(ids: IntArray, size: int) -> np.ndarray:

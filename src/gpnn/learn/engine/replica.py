@@ -54,6 +54,12 @@ class Replica:
         if not 0 <= self.seed < 2**31:
             raise InputError(f"seed must be a whole number from 0 to 2^31 - 1; got {self.seed}.")
 
+    @property
+    def origin(self) -> tuple[int, bytes]:
+        """Seed and training part. Replicas that have both in common start from the same weights and
+        see the same batches, whatever else they differ in."""
+        return self.seed, self.train.tobytes()
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -100,13 +106,26 @@ class Schedule:
         return steps
 
     def batches(self, replica: Replica, epoch: int, steps: int) -> list[IntArray]:
-        """The graphs of every step of an epoch; they depend on the replica, the epoch and the
-        number of steps alone."""
+        """The graphs of every step of an epoch; they depend on the replica's origin, the epoch and
+        the number of steps alone."""
+        ends = np.cumsum(self.sizes(replica, steps))
+        return np.split(self.order(replica, epoch, steps), ends[:-1])
+
+    def sizes(self, replica: Replica, steps: int) -> IntArray:
+        """The graphs in the batch of every step, the same in every epoch, [steps]."""
+        count = len(replica.train)
+        if self.steps is not None:
+            return np.full(steps, min(self.batch_size, count))
+        return count // steps + (np.arange(steps) < count % steps)
+
+    def order(self, replica: Replica, epoch: int, steps: int) -> IntArray:
+        """The batches of an epoch, one after another."""
         rng = np.random.default_rng((replica.seed, epoch))
         if self.steps is None:
-            return np.array_split(rng.permutation(replica.train), steps)
+            return rng.permutation(replica.train)
         size = min(self.batch_size, len(replica.train))
-        return [rng.choice(replica.train, size, replace=False) for _ in range(steps)]
+        draws = [rng.choice(replica.train, size, replace=False) for _ in range(steps)]
+        return np.concatenate(draws)
 
 
 @dataclass(frozen=True, eq=False)

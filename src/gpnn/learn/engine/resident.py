@@ -1,4 +1,4 @@
-"""A set of graphs as flat tensors on the device, from which batches are put together.
+"""A set of graphs as flat tensors, from which batches are put together.
 
 What belongs to one graph (vertices, edges) is a list of rows; those of a batch are the lists of its
 graphs one after another, and what points into them is shifted. Start classes, classes and tuples of
@@ -16,7 +16,7 @@ from torch import Tensor
 from ...graph.graphs import Graphs
 from ...nn.config import GPNNConfig
 from ..computed import cached_classes
-from .flat import Kind, Resident
+from .flat import Kind, Resident, as_tensor
 from .interactions import lay_interactions
 
 __all__ = ["reside"]
@@ -34,9 +34,8 @@ def reside(
     y: Tensor,
     components: IntArray,
     edge_labels: IntArray | None,
-    device: torch.device,
 ) -> Resident:
-    """Lay a set of graphs out on the device.
+    """Lay a set of graphs out, on the CPU.
 
     Args:
         part: index of the part of every vertex in the model's vocabulary; ``colour``: the same
@@ -48,18 +47,15 @@ def reside(
     parts = config.parts if config.gpnn else 1
     owner = graphs.graph_of
 
-    def send(array: NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(device)
-
     def kind(graph: IntArray, group: IntArray | None) -> Kind:
-        of, groups = send(graph), 1 if group is None else parts
-        inside = torch.zeros_like(of) if group is None else send(group)
+        of, groups = as_tensor(graph), 1 if group is None else parts
+        inside = torch.zeros_like(of) if group is None else as_tensor(group)
         key = of * groups + inside
         order = torch.argsort(key, stable=True)
         counts = torch.bincount(key, minlength=count * groups).view(count, groups)
         first = (counts.flatten().cumsum(0) - counts.flatten()).view(count, groups)
         place = torch.empty_like(order)
-        place[order] = torch.arange(len(order), device=device)
+        place[order] = torch.arange(len(order))
         rank = place[order] - first.flatten()[key[order]]
         return Kind(groups, counts, first, of[order], inside[order], rank, place)
 
@@ -70,20 +66,20 @@ def reside(
         parts,
         {"vertex": kind(owner, split), "graph": kind(np.arange(count), None)},
     )
-    row, column = send(graphs.rows), send(graphs.indices.astype(np.int64))
+    row, column = as_tensor(graphs.rows), as_tensor(graphs.indices.astype(np.int64))
     out.relate("neighbours", "vertex", "vertex", row, column, symmetric=True)
-    out.relate("readout", "graph", "vertex", send(owner), torch.arange(n, device=device))
+    out.relate("readout", "graph", "vertex", as_tensor(owner), torch.arange(n))
     if config.level == "node":
         out.kinds["input"] = kind(owner, None)
-        each = torch.arange(n, device=device)
+        each = torch.arange(n)
         out.relate("order", "input", "vertex", each, each)
     if config.base in EDGED:
         out.kinds["edge"] = kind(owner[graphs.rows], None)
-        number = torch.arange(len(row), device=device)
+        number = torch.arange(len(row))
         out.relate("gather", "edge", "vertex", number, column)
         out.relate("collect", "vertex", "edge", row, number)
         if edge_labels is not None:
-            out.edge_label = _placed(out.kinds["edge"], send(edge_labels + 1))
+            out.edge_label = _placed(out.kinds["edge"], as_tensor(edge_labels + 1))
     if config.gpnn:
         found = cached_classes(
             graphs, colour, config.interactions, config.d, config.layers,
@@ -91,10 +87,10 @@ def reside(
         )  # fmt: skip
         part_of = np.zeros(int(colour.max(initial=0)) + 1, np.int64)
         part_of[colour] = part
-        lay_interactions(out, found, part_of, send)
-    out.x = _placed(out.kinds["vertex"], x.to(device))
-    out.y = y.to(device)
-    out.components = send(components)
+        lay_interactions(out, found, part_of)
+    out.x = _placed(out.kinds["vertex"], x)
+    out.y = y
+    out.components = as_tensor(components)
     return out
 
 

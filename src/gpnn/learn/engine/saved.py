@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from ...errors import InputError
 from ...files import atomic_path
-from .replica import Replica, Schedule
-from .setup import Setup
+from .ready import Ready
 
 __all__ = ["Saved"]
 
@@ -27,16 +25,9 @@ FORMAT = "gpnn-replicas-1"
 class Saved:
     """Keeps the tensors of an engine in a folder, with a description of the run they belong to."""
 
-    def __init__(
-        self,
-        folder: Path,
-        setup: Setup,
-        replicas: Sequence[Replica],
-        schedule: Schedule,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, folder: Path, ready: Ready) -> None:
         self.path = Path(folder) / FILE
-        self.run = _describe(setup, replicas, schedule, dtype)
+        self.run = _describe(ready)
 
     def restore(self, state: Mapping[str, Tensor]) -> tuple[int, float]:
         """Fill the tensors from the file; the epochs done and the seconds spent on them."""
@@ -66,14 +57,13 @@ class Saved:
             save_file(plain, temporary, metadata=header)
 
 
-def _describe(
-    setup: Setup, replicas: Sequence[Replica], schedule: Schedule, dtype: torch.dtype
-) -> str:
+def _describe(ready: Ready) -> str:
     """A hash of all that makes a run this run and no other."""
     total = hashlib.sha256()
-    facts = [setup.samples.digest(), setup.config.to_dict(), asdict(schedule), str(dtype)]
+    setup, dtype = ready.setup, str(ready.dtype)
+    facts = [setup.samples.digest(), setup.config.to_dict(), asdict(ready.schedule), dtype]
     total.update(json.dumps(facts, sort_keys=True).encode())
-    for one in replicas:
+    for one in ready.replicas:
         for ids in (one.train, one.valid, one.test):
             total.update(ids.tobytes() + b"|")
         total.update(json.dumps([one.seed, one.lr, one.weight_decay, one.dropout]).encode())

@@ -16,6 +16,7 @@ from ...errors import InputError
 from ...graph.partition import Partition
 from ...graph.vocabulary import UnseenColours, Vocabulary
 from ...nn.config import GPNNConfig
+from ...nn.encode import FeatureEncoder
 from ...nn.model import GPNN
 from ...nn.prepare import Prepared
 from ..computed import cached_partition
@@ -26,8 +27,11 @@ from ..tasks import Task
 from .flat import Resident
 from .replica import Replica
 from .resident import reside
+from .seeded import Seeded
 
-__all__ = ["Setup", "set_up"]
+__all__ = ["CPU", "Setup", "set_up"]
+
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,29 +64,31 @@ class Setup:
         return {}
 
     def resident(self, device: torch.device) -> Resident:
-        """For many at once; laid out on a device once."""
+        """For many at once; laid out once, on the CPU, and sent to a device once."""
         if device not in self._residents:
-            self._residents[device] = self._reside(device)
+            laid = self._reside() if device == CPU else self.resident(CPU).to(device)
+            self._residents[device] = laid
         return self._residents[device]
 
-    def _reside(self, device: torch.device) -> Resident:
+    def _reside(self) -> Resident:
         samples, config = self.samples, self.config
         assert samples.y is not None
         x = torch.zeros(samples.graphs.num_nodes, 0) if samples.x is None else samples.x
         if config.codes:
-            x = GPNN(config).encoder.multi_hot(x)
+            with torch.device("meta"):  # its shape is all that counts
+                encoder = FeatureEncoder(1, codes=config.codes)
+            x = encoder.multi_hot(x)
         components = np.zeros((len(samples.graphs), config.parts), np.int64)
         components[:, :-1] = self.cut.components()
         return reside(
             samples.graphs, self.vocabulary.encode(self.cut).index,
             self.cut.part.astype(np.int64), config,
-            x, samples.y, components, samples.edge_labels, device,
+            x, samples.y, components, samples.edge_labels,
         )  # fmt: skip
 
     def network(self, replica: Replica, dtype: torch.dtype = torch.float32) -> GPNN:
         """The network a replica starts from; it depends on seed and training part alone."""
-        with torch.random.fork_rng([]):
-            torch.manual_seed(replica.seed)
+        with Seeded(replica.seed):
             net = GPNN(replace(self.config, dropout=replica.dropout))
         seen, unseen = self._met(replica)
         zero_unseen(net, seen)

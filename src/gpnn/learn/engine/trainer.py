@@ -18,16 +18,15 @@ from ..recipe import deterministic, pick_device
 from ..samples import Samples
 from .adam import StackedAdam
 from .assemble import Assembler
-from .capacity import capacity
 from .capture import Capture
 from .measure import measure
-from .plan import make_plan
+from .ready import Ready, make_ready
 from .replica import Curves, Paused, Replica, Schedule
 from .saved import Saved
-from .setup import Setup, set_up
+from .setup import set_up
 from .stack import stack
 
-__all__ = ["Engine", "train_replicas"]
+__all__ = ["Engine", "train_ready", "train_replicas"]
 
 SAVE_SECONDS = 15.0
 
@@ -41,18 +40,11 @@ class Engine:
     one is learned from; whoever sets ``step`` must :meth:`prime` the engine.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        replicas: Sequence[Replica],
-        schedule: Schedule,
-        device: torch.device,
-        dtype: torch.dtype = torch.float32,
-    ) -> None:
+    def __init__(self, ready: Ready, device: torch.device) -> None:
+        setup, schedule, dtype = ready.setup, ready.schedule, ready.dtype
+        plan, replicas = ready.plan, ready.replicas
         self.setup, self.task, self.schedule = setup, setup.task, schedule
         self.device, self.dtype = device, dtype
-        node = setup.task.node_level
-        plan = make_plan(replicas, schedule, len(setup.samples) if node else None)
         self.steps = plan.steps
 
         def send(value: Any, kind: torch.dtype | None = None) -> Tensor:
@@ -64,13 +56,11 @@ class Engine:
         self.y = torch.cat([y, missing])
         self.plan, self.measured = send(plan.train), send(plan.measure)
         self.valid, self.test = send(plan.valid), send(plan.test)
-        self.batches = Assembler(resident, capacity(resident, self.plan), dtype)
-        self.checks = self.batches
+        node = setup.task.node_level
+        self.batches = self.checks = Assembler(resident, ready.room, dtype)
         if not node:
-            self.checks = Assembler(resident, capacity(resident, self.measured), dtype)
-        scaling = [setup.scaling(one) for one in replicas]
-        self.shift = torch.stack([shift for shift, _ in scaling]).to(device, dtype)[:, None]
-        self.scale = torch.stack([scale for _, scale in scaling]).to(device, dtype)[:, None]
+            self.checks = Assembler(resident, ready.check_room, dtype)
+        self.shift, self.scale = send(ready.shift), send(ready.scale)
 
         self.step = torch.zeros(1, dtype=torch.int64, device=device)
         self.whole: GraphBatch | None = None
@@ -79,11 +69,10 @@ class Engine:
             self.held = self.whole, torch.where(send(plan.labels), self.y[:-1], -1)
         else:
             self.held = tree_map_only(Tensor, Tensor.clone, self.batch_of(self.step))
-        nets = [setup.network(one, dtype) for one in replicas]
-        self.parameters = sum(p.numel() for p in nets[0].parameters())
+        self.parameters = sum(p.numel() for p in ready.nets[0].parameters())
         seeds = torch.tensor([one.seed for one in replicas])
         rates = torch.tensor([one.dropout for one in replicas], dtype=torch.float64)
-        self.net = stack(nets, send(seeds), send(rates), self.step).to(device)
+        self.net = stack(ready.nets, send(seeds), send(rates), self.step).to(device)
         lr = torch.tensor([one.lr for one in replicas], dtype=torch.float64)
         decay = torch.tensor([one.weight_decay for one in replicas], dtype=torch.float64)
         self.adam = StackedAdam(self.net, send(lr), send(decay), self.step)
@@ -198,33 +187,51 @@ def train_replicas(
             :class:`~gpnn.learn.engine.replica.Paused`, and it can go on later where there is a
             folder.
     """
+    began = time.perf_counter()
+    setup, where = set_up(samples, model, replicas), pick_device(device)
+    ready = make_ready(setup, replicas, schedule, dtype)
+    waited = time.perf_counter() - began
+    return train_ready(ready, where, folder=folder, progress=progress, waited=waited)
+
+
+def train_ready(
+    ready: Ready,
+    device: torch.device,
+    *,
+    folder: Path | None = None,
+    progress: Callable[[int, int], bool | None] | None = None,
+    waited: float = 0.0,
+) -> Curves:
+    """Train what is ready; the other arguments, and the result, as in :func:`train_replicas`.
+
+    Args:
+        waited: seconds the caller waited until it was ready. The record adds those that the device
+            takes to set up: all that a training has to wait for.
+    """
     try:
-        return _train(samples, model, replicas, schedule, device, dtype, folder, progress)
+        return _train(ready, device, folder, progress, waited)
     except torch.OutOfMemoryError:
         raise InputError(
-            f"{len(replicas)} replicas in batches of {schedule.batch_size} do not fit into the "
-            "memory of the device. Use smaller batches, fewer replicas at once or a smaller model."
+            f"{len(ready.replicas)} replicas in batches of {ready.schedule.batch_size} do not fit "
+            "into the memory of the device. Use smaller batches, fewer replicas at once or a "
+            "smaller model."
         ) from None
 
 
 def _train(
-    samples: Samples,
-    model: Mapping[str, Any] | None,
-    replicas: Sequence[Replica],
-    schedule: Schedule,
-    device: str,
-    dtype: torch.dtype,
+    ready: Ready,
+    where: torch.device,
     folder: Path | None,
     progress: Callable[[int, int], bool | None] | None,
+    waited: float,
 ) -> Curves:
-    setup, where = set_up(samples, model, replicas), pick_device(device)
-    began = time.perf_counter()
+    schedule, began = ready.schedule, time.perf_counter()
     with deterministic(where):
-        engine = Engine(setup, replicas, schedule, where, dtype)
-        saved = None if folder is None else Saved(folder, setup, replicas, schedule, dtype)
+        engine = Engine(ready, where)
+        saved = None if folder is None else Saved(folder, ready)
         done, spent = (0, 0.0) if saved is None else saved.restore(engine.state())
         engine.prime()
-        prepared = time.perf_counter() - began
+        prepared = waited + time.perf_counter() - began
         train, check = Capture(engine, engine.train_step), Capture(engine, engine.measure_step)
         began = last = time.perf_counter()
         for epoch in range(done, schedule.epochs):
@@ -247,8 +254,9 @@ def _train(
         seconds = spent + time.perf_counter() - began
     about: dict[str, object] = {
         "prepare_seconds": prepared,
-        "replicas": len(replicas),
+        "replicas": len(ready.replicas),
         "captured": train.captured,
     }
     name = torch.cuda.get_device_name(where) if where.type == "cuda" else "CPU"
-    return Curves(samples.task.metric, loss, valid, test, engine.parameters, seconds, name, about)
+    metric = ready.setup.task.metric
+    return Curves(metric, loss, valid, test, engine.parameters, seconds, name, about)

@@ -6,14 +6,17 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..engine import Curves, Paused, Schedule, train_replicas
+from ..engine import Curves, Paused, Ready, Schedule, make_ready, set_up, train_ready
+from ..recipe import pick_device
 from ..samples import Samples
+from .ahead import Ahead
 from .data import load_data
 from .jobs import Job
 from .lock import locked
@@ -22,7 +25,7 @@ from .provenance import commit, versions
 from .runs import Runs
 from .width import widen
 
-__all__ = ["OutOfTime", "is_done", "record_key", "run_job"]
+__all__ = ["OutOfTime", "Work", "is_done", "make_ahead", "record_key", "run_job"]
 
 PIECE = 120
 """Replicas that are trained at once: a run that is killed keeps the pieces that were finished. A
@@ -34,6 +37,57 @@ Progress = Callable[[float], bool]
 
 class OutOfTime(Exception):
     """The time given is spent; what was done so far is kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """A job up to its training.
+
+    Attributes:
+        samples, options: what is trained on, and the fields of the network.
+        plan: all replicas.
+        schedule: of the training.
+        first: the first piece, where it was made ready ahead.
+    """
+
+    samples: Samples
+    options: dict[str, Any]
+    plan: Plan
+    schedule: Schedule
+    first: Ready | None = None
+
+    @cached_property
+    def pieces(self) -> list[Plan]:
+        """The replicas that are trained together."""
+        members, replicas = self.plan.members, self.plan.replicas
+        starts = range(0, len(replicas), PIECE)
+        return [Plan(members[at : at + PIECE], replicas[at : at + PIECE]) for at in starts]
+
+    def ready(self, number: int) -> Ready:
+        """A piece, ready to train."""
+        if number == 0 and self.first is not None:
+            return self.first
+        replicas = self.pieces[number].replicas
+        return make_ready(set_up(self.samples, self.options, replicas), replicas, self.schedule)
+
+
+def lay_out(job: Job, data: str | None = None) -> Work:
+    """Load the data of a job and plan its training."""
+    samples = load_data(job.recipe, data, job.quick)
+    options = job.options
+    if job.rival is not None:
+        options = widen(samples, options, job.rival)
+    plan = family(job.family)[0].plan(Given(samples, job.recipe, job.quick, data))
+    return Work(samples, options, plan, job.recipe.schedule())
+
+
+def make_ahead(job: Job, out: str | Path, data: str | None = None) -> Work | None:
+    """All of a job that can be done before its turn, or ``None`` where it is trained already."""
+    runs = Runs(out)
+    if runs.load_curves(runs.curves_path(job.key)) is not None:
+        return None
+    work = lay_out(job, data)
+    return replace(work, first=work.ready(0))
 
 
 def is_done(job: Job, records: dict[str, Any]) -> bool:
@@ -49,6 +103,7 @@ def run_job(
     progress: Callable[[float], None] | None = None,
     deadline: float | None = None,
     wait: bool = False,
+    ahead: Ahead[Work] | None = None,
 ) -> bool:
     """Bring the records of a job into ``runs.jsonl``; training goes on where it was interrupted.
 
@@ -56,6 +111,7 @@ def run_job(
         progress: called with the share of the training that is done, from 0 to 1.
         deadline: by ``time.time()``; :class:`OutOfTime` is raised after it.
         wait: for another process that is at this job; else ``False`` is returned.
+        ahead: where the job may have been made ready.
     """
     runs = Runs(out)
     lock = runs.out / "work" / f"{job.key}.lock"
@@ -64,7 +120,7 @@ def run_job(
             return False
         held = runs.load_curves(runs.curves_path(job.key))
         if held is None:
-            _train(job, runs, data, device, _watched(progress, deadline))
+            _train(job, runs, data, device, _watched(progress, deadline), ahead)
             held = runs.load_curves(runs.curves_path(job.key))
             assert held is not None
         members, curves, facts = held
@@ -76,63 +132,64 @@ def run_job(
     return True
 
 
-def _train(job: Job, runs: Runs, data: str | None, device: str, progress: Progress) -> None:
-    samples = load_data(job.recipe, data, job.quick)
-    options = job.options
-    if job.rival is not None:
-        options = widen(samples, options, job.rival)
-    plan = family(job.family)[0].plan(Given(samples, job.recipe, job.quick, data))
-    cuts = range(0, len(plan.replicas), PIECE)
-    pieces = []
-    for number, start in enumerate(cuts):
-        part = Plan(plan.members[start : start + PIECE], plan.replicas[start : start + PIECE])
+def _train(
+    job: Job,
+    runs: Runs,
+    data: str | None,
+    device: str,
+    progress: Progress,
+    ahead: Ahead[Work] | None,
+) -> None:
+    began = time.perf_counter()
+    work = (None if ahead is None else ahead.take(job)) or lay_out(job, data)
+    count, pieces = len(work.pieces), []
+    for number in range(count):
         folder = runs.work(job.key) / f"piece-{number}"
 
         def tell(share: float, number: int = number) -> bool:
-            return progress((number + share) / len(cuts))
+            return progress((number + share) / count)
 
-        pieces.append(
-            _train_piece(runs, part, samples, options, job.recipe.schedule(), folder, device, tell)
-        )
+        pieces.append(_train_piece(runs, work, number, folder, device, tell, began))
+        began = time.perf_counter()
     facts = {
-        "model": options,
-        "data": samples.digest(),
+        "model": work.options,
+        "data": work.samples.digest(),
         "commit": commit(),
         "versions": versions(),
     }
-    runs.save_curves(runs.curves_path(job.key), plan.members, _join(pieces), facts)
+    runs.save_curves(runs.curves_path(job.key), work.plan.members, _join(pieces), facts)
 
 
 def _train_piece(
     runs: Runs,
-    plan: Plan,
-    samples: Samples,
-    options: dict[str, Any],
-    schedule: Schedule,
+    work: Work,
+    number: int,
     folder: Path,
     device: str,
     progress: Progress,
+    began: float,
 ) -> Curves:
-    """Curves of some replicas, read if they are there, else trained and kept."""
+    """Curves of some replicas, read if they are there, else trained and kept; ``began``: since when
+    they are waited for."""
     path = folder / "curves.npz"
     held = runs.load_curves(path)
     if held is not None:
         return held[1]
     if not progress(0.0):
         raise OutOfTime
+    where = pick_device(device)
+    ready = work.ready(number)
     try:
-        curves = train_replicas(
-            samples,
-            options,
-            plan.replicas,
-            schedule,
-            device=device,
+        curves = train_ready(
+            ready,
+            where,
             folder=folder,
             progress=lambda done, total: progress(done / total),
+            waited=time.perf_counter() - began,
         )
     except Paused:
         raise OutOfTime from None
-    runs.save_curves(path, plan.members, curves, {})
+    runs.save_curves(path, work.pieces[number].members, curves, {})
     return curves
 
 
@@ -143,7 +200,9 @@ def _join(pieces: list[Curves]) -> Curves:
         for name in ("loss", "valid", "test")
     )
     seconds = sum(piece.seconds for piece in pieces)
-    return replace(first, loss=loss, valid=valid, test=test, seconds=seconds)
+    waits: list[Any] = [piece.about.get("prepare_seconds", 0.0) for piece in pieces]
+    about = {**first.about, "prepare_seconds": sum(waits)}
+    return replace(first, loss=loss, valid=valid, test=test, seconds=seconds, about=about)
 
 
 def _watched(tell: Callable[[float], None] | None, deadline: float | None) -> Progress:

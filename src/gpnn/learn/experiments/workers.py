@@ -16,8 +16,9 @@ from typing import Any
 import torch
 
 from ...errors import InputError
+from .ahead import Ahead
 from .jobs import Job
-from .training import OutOfTime, run_job
+from .training import OutOfTime, Work, make_ahead, run_job
 
 __all__ = ["Outcome", "Settings", "Watch", "run_all"]
 
@@ -59,7 +60,7 @@ def run_all(jobs: Sequence[Job], settings: Settings, processes: int, watch: Watc
     if processes > 1 and len(jobs) > 1:
         busy = _in_processes(jobs, settings, min(processes, len(jobs)), watch, outcome)
     else:
-        busy = [job for job in jobs if _one(job, settings, watch, outcome) == "busy"]
+        busy = _in_turn(jobs, settings, watch, outcome, _on_gpu(settings.device))
     for job in busy:
         if end is None or time.time() < end:
             _one(job, settings, watch, outcome, wait=True)
@@ -67,23 +68,59 @@ def run_all(jobs: Sequence[Job], settings: Settings, processes: int, watch: Watc
     return outcome
 
 
-def _one(job: Job, settings: Settings, watch: Watch, outcome: Outcome, wait: bool = False) -> str:
+def _on_gpu(device: str) -> bool:
+    return device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
+
+
+def _in_turn(
+    jobs: Sequence[Job], settings: Settings, watch: Watch, outcome: Outcome, look_ahead: bool
+) -> list[Job]:
+    """Run jobs one after another; the busy ones are returned.
+
+    Args:
+        look_ahead: make the next job ready while one trains; on a CPU they would only share the
+            cores.
+    """
+    if not look_ahead:
+        return [job for job in jobs if _one(job, settings, watch, outcome) == "busy"]
+    with Ahead(jobs, lambda job: make_ahead(job, settings.out, settings.data)) as ahead:
+        return [job for job in jobs if _one(job, settings, watch, outcome, ahead=ahead) == "busy"]
+
+
+def _one(
+    job: Job,
+    settings: Settings,
+    watch: Watch,
+    outcome: Outcome,
+    wait: bool = False,
+    ahead: Ahead[Work] | None = None,
+) -> str:
     if settings.deadline is not None and time.time() > settings.deadline:
         return "late"
     watch.started(job)
     began = time.perf_counter()
-    said = _attempt(job, settings, lambda done: watch.share(job, done), wait)
+
+    def tell(done: float) -> None:
+        if ahead is not None:
+            ahead.begin(job)  # the first epoch is over: the step is captured, the host is idle
+        watch.share(job, done)
+
+    said = _attempt(job, settings, tell, wait, ahead)
     _note(job, said, time.perf_counter() - began, watch, outcome)
     return said
 
 
 def _attempt(
-    job: Job, settings: Settings, progress: Callable[[float], None], wait: bool = False
+    job: Job,
+    settings: Settings,
+    progress: Callable[[float], None],
+    wait: bool = False,
+    ahead: Ahead[Work] | None = None,
 ) -> str:
     """``done``, ``busy``, ``late``, or ``refused: REASON``."""
     out, data, device, end = settings.out, settings.data, settings.device, settings.deadline
     try:
-        return "done" if run_job(job, out, data, device, progress, end, wait) else "busy"
+        return "done" if run_job(job, out, data, device, progress, end, wait, ahead) else "busy"
     except OutOfTime:
         return "late"
     except InputError as error:

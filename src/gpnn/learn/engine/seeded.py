@@ -1,0 +1,48 @@
+"""Starting weights from a seed, without the random state that threads share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+__all__ = ["Seeded"]
+
+DRAWS = frozenset(
+    [
+        nn.init.kaiming_uniform_,
+        nn.init.normal_,
+        nn.init.uniform_,
+        Tensor.normal_,
+        Tensor.uniform_,
+    ]
+)
+"""What networks draw their weights with, as torch hands it over (the rest of ``nn.init`` ends in
+these); a draw by another name would miss the seed."""
+
+
+class Seeded(TorchFunctionMode):
+    """In this block, weights are drawn from a generator of their own.
+
+    They are the numbers that follow ``torch.manual_seed(seed)``. That call sets one state for all
+    threads, and for the GPU; this block concerns the thread that enters it alone.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        options = dict(kwargs or {})
+        if func in DRAWS:
+            options["generator"] = self.generator
+        return func(*args, **options)

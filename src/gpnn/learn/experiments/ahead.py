@@ -1,0 +1,78 @@
+"""The next job is made ready while one trains."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Generic, Self, TypeVar
+
+from .jobs import Job
+
+__all__ = ["Ahead"]
+
+PATIENCE = 10.0
+"""Seconds that the end of all jobs waits for work that nobody will take."""
+
+SWITCH = 0.0005
+"""Seconds after which a thread that waits for the interpreter gets it. A step of a training is one
+call that lets go of the interpreter; to wait Python's usual 5 ms after each would hold it up."""
+
+T = TypeVar("T")
+
+
+class Ahead(Generic[T]):
+    """Makes the job after the one that trains ready, in one thread, one job at a time.
+
+    On a GPU the host is idle while a job trains, and the device while the next is loaded, cut and
+    laid out: done at once, the second costs nothing. What is made does not depend on when or where
+    it is made. An error in it is left to whoever does the same work in the job's own turn, so that
+    it is met and told there. Used in a ``with`` block, which may be left at any time.
+
+    Args:
+        jobs: in the order they are run in.
+        make: makes one ready, or says that there is nothing to do; it must not touch the device.
+    """
+
+    def __init__(self, jobs: Sequence[Job], make: Callable[[Job], T | None]) -> None:
+        self.following = dict(zip((job.key for job in jobs), jobs[1:], strict=False))
+        self.make = make
+        self.job: Job | None = None
+        self.thread: threading.Thread | None = None
+        self.made: T | None = None
+
+    def __enter__(self) -> Self:
+        self.switch = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Wait for the thread, but not for long: it ends with the process."""
+        sys.setswitchinterval(self.switch)
+        if self.thread is not None:
+            self.thread.join(PATIENCE)
+
+    def begin(self, current: Job) -> None:
+        """Begin with the job after this one, unless one is under way or waits to be taken."""
+        if self.thread is not None:
+            return
+        self.job = self.following.get(current.key)
+        if self.job is not None:
+            self.thread = threading.Thread(target=self._work, args=(self.job,), daemon=True)
+            self.thread.start()
+
+    def take(self, job: Job) -> T | None:
+        """What was made for this job, waited for if need be, or ``None``. What was made for another
+        one is dropped: its turn went by."""
+        if self.thread is None:
+            return None
+        self.thread.join()
+        made = self.made if self.job is job else None
+        self.job = self.thread = self.made = None
+        return made
+
+    def _work(self, job: Job) -> None:
+        try:
+            self.made = self.make(job)
+        except Exception:
+            self.made = None  # met again by the job itself, where it is told
