@@ -101,6 +101,41 @@ def test_sums_onto_something(given: str, width: int) -> None:
 
 
 @on_cuda
+def test_weighted_sums_onto_rows_of_another_number() -> None:
+    """As tuples are added to their classes; some replicas have no entry at all."""
+    torch.manual_seed(0)
+    rng = np.random.default_rng(0)
+    replicas, rows, columns = 3, 30, 50
+    row, column = rng.integers(0, rows, 200), rng.integers(0, columns, 200)
+    made = Segments.build(row, column, replicas * rows, replicas * columns, rng.random(200))
+    there = Segments(*(part.cuda() for part in made if part is not None))
+    values = torch.randn(replicas, columns, 32), torch.randn(replicas, rows, 32), torch.randn(3)
+    slope, found = torch.randn(replicas, rows, 32), []
+    for segments, kind in ((made, torch.float64), (there, torch.float32)):
+        device = segments.ptr.device
+        given = [value.to(device, kind).requires_grad_() for value in values]
+        out = segments.sum(*given)
+        out.backward(slope.to(device, kind))
+        found.append([out.detach(), *(one.grad for one in given)])
+    for expected, ours in zip(*found, strict=True):
+        assert expected is not None and ours is not None
+        close(ours, expected)
+
+
+@on_cuda
+@pytest.mark.parametrize("shape", [(2, 7), (3, 700, 64), (2, 0, 64)])
+def test_dot_products_of_replicas(shape: tuple[int, ...]) -> None:
+    from gpnn.nn.fused import replica_dots
+
+    torch.manual_seed(0)
+    x, y = torch.randn(2, *shape)
+    expected = (x.double() * y.double()).flatten(1).sum(1)
+    found = replica_dots(x.cuda(), y.cuda())
+    assert found.shape == expected.shape
+    close(found, expected)
+
+
+@on_cuda
 def test_gradient_of_a_table() -> None:
     torch.manual_seed(0)
     table, index = torch.randn(3, 9, 64), torch.randint(0, 9, (3, 1000))

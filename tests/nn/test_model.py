@@ -118,6 +118,27 @@ def test_a_base_of_ones_own_and_the_baseline():
     assert alone(prepared.batch([0])).shape == (1, 2)
 
 
+def test_counts_of_components_stay_whole_in_half_precision() -> None:
+    """A base may return half precision; 301 is not a number there."""
+
+    class Half(torch.nn.Linear):
+        out_channels = 8
+
+        def forward(self, x, edge_index):  # noqa: ARG002
+            return super().forward(x).to(torch.bfloat16)
+
+    prepared = ready()
+    parts = prepared.vocabulary.size + 1
+    shape = {"outputs": 2, "parts": parts, "codes": (7,), "layers": 2, "hidden": 8}
+    net = GPNN(GPNNConfig(base="custom", gpnn=False, **shape), base=Half(8, 8))
+    batch = prepared.batch([0, 1])
+    batch = replace(batch, components=torch.full_like(batch.components, 301))
+    seen = []
+    net.head_norm.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    net(batch)
+    assert bool((seen[0][:, -parts:] == 301).all())
+
+
 def test_node_outputs_come_in_the_order_of_the_input():
     graphs = as_graphs([nx.lollipop_graph(4, 3), nx.path_graph(4)])
     marks = torch.arange(graphs.num_nodes, dtype=torch.float32)[:, None]

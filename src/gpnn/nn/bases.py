@@ -60,7 +60,7 @@ class GCN(nn.Module):
     def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:  # noqa: ARG002
         scale = (1 + _degrees(x, batch)).rsqrt()
         own = scale * self.linear(x)
-        return scale * (own + batch.neighbours.sum(own)) + self.bias.unsqueeze(-2)
+        return scale * batch.neighbours.sum(own, onto=own) + self.bias.unsqueeze(-2)
 
 
 class SAGE(nn.Module):

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from .at_hand import fast
@@ -49,6 +50,7 @@ class _Stacked(torch.autograd.Function):
         return map_rows(x, weight.mT.unsqueeze(1), shift, _all_rows(x))
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         from .fused import map_rows, outer_rows
 

@@ -191,17 +191,18 @@ class GPNN(nn.Module):
 
     def _read(self, blocks: list[Tensor], batch: GraphBatch) -> Tensor:
         """Readout block by block, so that no wide row is made for every vertex, then the head."""
-        components = batch.components.to(blocks[0].dtype)
         if self.config.level == Level.GRAPH:
             weight, rows = batch.graph_weight, batch.graph_id
             h = torch.cat([batch.readout.sum(block) for block in blocks], dim=-1)
             if self.config.readout == "mean":
                 h = h / batch.vertices.to(h.dtype).clamp(min=1)
+            components = batch.components.to(h.dtype)
         else:
             weight, rows = batch.vertex_weight, batch.vertex_id
             assert batch.order is not None
             h = torch.cat([batch.order.sum(block) for block in blocks], dim=-1)
-            components = batch.order.sum(batch.readout.transposed.sum(components))
+            components = batch.readout.transposed.sum(batch.components.to(h.dtype))
+            components = batch.order.sum(components)
         if self.config.component_feature:
             h = torch.cat([h, components], dim=-1)
         h = self.head_norm(h, weight)

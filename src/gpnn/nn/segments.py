@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import embedding_bag
 
 from ..graph.kernels.segments import group
@@ -64,6 +65,7 @@ class Segments(NamedTuple):
         With ``onto`` they are added to what is there: :math:`f z_i + y_i`, z being ``onto``
         [..., rows, features] and f ``factor``, one number, [...].
         """
+        assert factor is None or onto is not None
         if x.dtype in (torch.bfloat16, torch.float16):
             x = x.float()
         weights: tuple[Tensor | None, Tensor | None] = (None, None)
@@ -148,6 +150,7 @@ class _SumOnto(torch.autograd.Function):
         return _summed(x, source, ptr, weight, base, factor)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         from .fused import replica_dots
 

@@ -16,10 +16,10 @@ from learn.engine.sets import replica, samples
 MODEL = {"hidden": 8, "layers": 2, "interactions": "edges"}
 
 
-def ready() -> Ready:
-    """Two replicas of one origin, and another one."""
+def ready(**apart: float) -> Ready:
+    """Two replicas of one origin, which may differ in something else, and another one."""
     data = samples("regression")
-    replicas = [replica(len(data), 1), replica(len(data), 2), replica(len(data), 1, lr=0.5)]
+    replicas = [replica(len(data), 1), replica(len(data), 2), replica(len(data), 1, **apart)]
     return make_ready(set_up(data, MODEL, replicas), replicas, Schedule(epochs=2, batch_size=6))
 
 
@@ -47,8 +47,11 @@ def test_it_neither_reads_nor_moves_the_random_state_of_others() -> None:
         assert same(state(Engine(one, CPU)), state(Engine(wanted, CPU)))
 
 
-def test_replicas_of_one_origin_share_a_network_but_not_its_training() -> None:
-    one = ready()
+@pytest.mark.parametrize("apart", [{"lr": 0.5}, {"dropout": 0.5}, {"weight_decay": 0.5}])
+def test_replicas_of_one_origin_share_a_network_but_not_its_training(
+    apart: dict[str, float],
+) -> None:
+    one = ready(**apart)
     first, other, again = one.nets
     assert first is again and first is not other
     engine = Engine(one, CPU)

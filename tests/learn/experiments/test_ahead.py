@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +17,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpnn.learn.experiments import ahead as module
 from gpnn.learn.experiments import training, workers
 from gpnn.learn.experiments.ahead import Ahead
 from gpnn.learn.experiments.jobs import Job
@@ -195,35 +196,88 @@ def test_the_deadline_ends_it(
     assert not (tmp_path / "runs.jsonl").exists()
 
 
-def test_an_interrupt_does_not_wait_for_work_that_hangs(
+def test_an_interrupt_tells_the_work_to_leave_off(
     jobs: list[Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stuck, begun = threading.Event(), threading.Event()
+    begun, told = threading.Event(), threading.Event()
 
     class Interrupted(Watch):
         def share(self, job: Job, done: float) -> None:  # noqa: ARG002
             assert begun.wait(60)
             raise KeyboardInterrupt
 
-    def make(*_: Any) -> None:
+    def make(*given: Any) -> None:
         begun.set()
-        stuck.wait(60)
+        limit = time.monotonic() + 60
+        while not given[-1]() and time.monotonic() < limit:
+            time.sleep(0.01)
+        if given[-1]():
+            told.set()
 
     monkeypatch.setattr(workers, "make_ahead", make)
-    monkeypatch.setattr(module, "PATIENCE", 0.05)
-    before = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):
         run(jobs, tmp_path, True, Interrupted())
-    (thread,) = set(threading.enumerate()) - before
-    assert thread.daemon  # the process may end
-    stuck.set()
-    thread.join(60)
+    assert told.is_set()
+
+
+def test_a_process_ends_well_while_work_is_under_way() -> None:
+    """A thread that is left inside torch when the interpreter ends would abort the process."""
+    script = """
+import threading
+from types import SimpleNamespace
+import torch
+from gpnn.learn.experiments.ahead import Ahead
+
+begun = threading.Event()
+
+def make(job, over):
+    begun.set()
+    for _ in range(400):
+        torch.rand(300, 300).argsort()
+
+jobs = [SimpleNamespace(key=key) for key in "ab"]
+with Ahead(jobs, make) as ahead:
+    ahead.begin(jobs[0])
+    begun.wait()
+    raise SystemExit(7)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ended.returncode == 7, ended.stderr
+
+
+def test_nothing_is_made_that_nobody_takes(jobs: list[Job], tmp_path: Path) -> None:
+    assert training.make_ahead(jobs[0], tmp_path, over=lambda: True) is None
+
+
+def test_pieces_share_one_setup_and_the_first_is_let_go(
+    jobs: list[Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "PIECE", 3)
+    work = training.make_ahead(jobs[2], tmp_path)
+    assert work is not None and work.first is not None
+    first = weakref.ref(work.ready(0))
+    assert first() is None  # only the training held it
+    assert work.ready(1).setup is work.setup
+
+
+def test_the_next_job_waits_for_the_first_epoch(
+    jobs: list[Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of every piece: what is told before it is captured would begin the next job too early."""
+    monkeypatch.setattr(training, "PIECE", 3)
+    told: list[float] = []
+    epochs = jobs[0].recipe.epochs
+    pieces = len(training.lay_out(jobs[0]).pieces)
+    training.run_job(jobs[0], tmp_path, device="cpu", progress=told.append)
+    assert pieces > 1 and len(told) == pieces * epochs
+    assert told == sorted(set(told)) and told[-1] == 1
 
 
 def test_one_at_a_time_and_only_what_follows(jobs: list[Job]) -> None:
     made: list[str] = []
 
-    def make(job: Job) -> str:
+    def make(job: Job, over: Callable[[], bool]) -> str:
+        assert not over()
         made.append(job.name)
         return job.name
 

@@ -3,7 +3,7 @@
 from .eager import train_one_by_one
 from .ready import Ready, make_ready
 from .replica import Curves, Paused, Replica, Schedule
-from .setup import set_up
+from .setup import Setup, set_up
 from .trainer import train_ready, train_replicas
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Ready",
     "Replica",
     "Schedule",
+    "Setup",
     "make_ready",
     "set_up",
     "train_one_by_one",

@@ -87,7 +87,7 @@ class Setup:
         )  # fmt: skip
 
     def network(self, replica: Replica, dtype: torch.dtype = torch.float32) -> GPNN:
-        """The network a replica starts from; it depends on seed and training part alone."""
+        """The network a replica starts from; its weights depend on seed and training part alone."""
         with Seeded(replica.seed):
             net = GPNN(replace(self.config, dropout=replica.dropout))
         seen, unseen = self._met(replica)

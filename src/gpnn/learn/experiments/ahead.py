@@ -11,9 +11,6 @@ from .jobs import Job
 
 __all__ = ["Ahead"]
 
-PATIENCE = 10.0
-"""Seconds that the end of all jobs waits for work that nobody will take."""
-
 SWITCH = 0.0005
 """Seconds after which a thread that waits for the interpreter gets it. A step of a training is one
 call that lets go of the interpreter; to wait Python's usual 5 ms after each would hold it up."""
@@ -31,12 +28,16 @@ class Ahead(Generic[T]):
 
     Args:
         jobs: in the order they are run in.
-        make: makes one ready, or says that there is nothing to do; it must not touch the device.
+        make: makes one ready, or says that there is nothing to do; it must not touch the device. It
+            is given a function that tells when nobody will take what it makes.
     """
 
-    def __init__(self, jobs: Sequence[Job], make: Callable[[Job], T | None]) -> None:
+    def __init__(
+        self, jobs: Sequence[Job], make: Callable[[Job, Callable[[], bool]], T | None]
+    ) -> None:
         self.following = dict(zip((job.key for job in jobs), jobs[1:], strict=False))
         self.make = make
+        self.over = threading.Event()
         self.job: Job | None = None
         self.thread: threading.Thread | None = None
         self.made: T | None = None
@@ -47,10 +48,11 @@ class Ahead(Generic[T]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wait for the thread, but not for long: it ends with the process."""
+        """Tell the thread to leave off, and wait: a process that ends under it would crash."""
         sys.setswitchinterval(self.switch)
+        self.over.set()
         if self.thread is not None:
-            self.thread.join(PATIENCE)
+            self.thread.join()
 
     def begin(self, current: Job) -> None:
         """Begin with the job after this one, unless one is under way or waits to be taken."""
@@ -58,7 +60,7 @@ class Ahead(Generic[T]):
             return
         self.job = self.following.get(current.key)
         if self.job is not None:
-            self.thread = threading.Thread(target=self._work, args=(self.job,), daemon=True)
+            self.thread = threading.Thread(target=self._work, args=(self.job,))
             self.thread.start()
 
     def take(self, job: Job) -> T | None:
@@ -73,6 +75,6 @@ class Ahead(Generic[T]):
 
     def _work(self, job: Job) -> None:
         try:
-            self.made = self.make(job)
+            self.made = self.make(job, self.over.is_set)
         except Exception:
             self.made = None  # met again by the job itself, where it is told

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import Curves, Paused, Ready, Schedule, make_ready, set_up, train_ready
+from ..engine import Curves, Paused, Ready, Schedule, Setup, make_ready, set_up, train_ready
 from ..recipe import pick_device
-from ..samples import Samples
 from .ahead import Ahead
 from .data import load_data
 from .jobs import Job
@@ -31,6 +30,9 @@ PIECE = 120
 """Replicas that are trained at once: a run that is killed keeps the pieces that were finished. A
 multiple of ten, so that every piece holds whole sets of folds and takes as many steps."""
 
+CURVES = "curves.npz"
+"""Of a piece, in its folder."""
+
 Progress = Callable[[float], bool]
 """Told the share that is done; says whether to go on."""
 
@@ -39,18 +41,18 @@ class OutOfTime(Exception):
     """The time given is spent; what was done so far is kept."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Work:
     """A job up to its training.
 
     Attributes:
-        samples, options: what is trained on, and the fields of the network.
+        setup, options: what all replicas share, and the fields of the network.
         plan: all replicas.
         schedule: of the training.
-        first: the first piece, where it was made ready ahead.
+        first: the first piece, where it was made ready ahead and is not yet taken.
     """
 
-    samples: Samples
+    setup: Setup
     options: dict[str, Any]
     plan: Plan
     schedule: Schedule
@@ -65,29 +67,41 @@ class Work:
 
     def ready(self, number: int) -> Ready:
         """A piece, ready to train."""
-        if number == 0 and self.first is not None:
-            return self.first
-        replicas = self.pieces[number].replicas
-        return make_ready(set_up(self.samples, self.options, replicas), replicas, self.schedule)
+        first, self.first = self.first, None
+        if number == 0 and first is not None:
+            return first
+        return make_ready(self.setup, self.pieces[number].replicas, self.schedule)
 
 
 def lay_out(job: Job, data: str | None = None) -> Work:
-    """Load the data of a job and plan its training."""
+    """Load the data of a job, cut the graphs and plan the training."""
     samples = load_data(job.recipe, data, job.quick)
     options = job.options
     if job.rival is not None:
         options = widen(samples, options, job.rival)
     plan = family(job.family)[0].plan(Given(samples, job.recipe, job.quick, data))
-    return Work(samples, options, plan, job.recipe.schedule())
+    return Work(set_up(samples, options, plan.replicas), options, plan, job.recipe.schedule())
 
 
-def make_ahead(job: Job, out: str | Path, data: str | None = None) -> Work | None:
-    """All of a job that can be done before its turn, or ``None`` where it is trained already."""
+def make_ahead(
+    job: Job, out: str | Path, data: str | None = None, over: Callable[[], bool] = lambda: False
+) -> Work | None:
+    """All of a job that can be done before its turn, or ``None`` where it is trained already, or
+    where it is ``over`` meanwhile."""
     runs = Runs(out)
     if runs.load_curves(runs.curves_path(job.key)) is not None:
         return None
     work = lay_out(job, data)
-    return replace(work, first=work.ready(0))
+    if over():
+        return None
+    if runs.load_curves(_piece(runs, job, 0) / CURVES) is None:
+        work.first = work.ready(0)
+    return work
+
+
+def _piece(runs: Runs, job: Job, number: int) -> Path:
+    """Where a piece is trained."""
+    return runs.work(job.key) / f"piece-{number}"
 
 
 def is_done(job: Job, records: dict[str, Any]) -> bool:
@@ -144,16 +158,16 @@ def _train(
     work = (None if ahead is None else ahead.take(job)) or lay_out(job, data)
     count, pieces = len(work.pieces), []
     for number in range(count):
-        folder = runs.work(job.key) / f"piece-{number}"
 
         def tell(share: float, number: int = number) -> bool:
-            return progress((number + share) / count)
+            return progress((number + share) / count if share else 0.0)
 
+        folder = _piece(runs, job, number)
         pieces.append(_train_piece(runs, work, number, folder, device, tell, began))
         began = time.perf_counter()
     facts = {
         "model": work.options,
-        "data": work.samples.digest(),
+        "data": work.setup.samples.digest(),
         "commit": commit(),
         "versions": versions(),
     }
@@ -171,7 +185,7 @@ def _train_piece(
 ) -> Curves:
     """Curves of some replicas, read if they are there, else trained and kept; ``began``: since when
     they are waited for."""
-    path = folder / "curves.npz"
+    path = folder / CURVES
     held = runs.load_curves(path)
     if held is not None:
         return held[1]

@@ -8,6 +8,7 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 if TYPE_CHECKING:
     from ..dropout import Draw
@@ -47,6 +48,7 @@ class _Dropped(torch.autograd.Function):
         return _dropped(x, draw, place, rows)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         (rows,) = ctx.saved_tensors
         return _dropped(grad, ctx.draw, ctx.place, rows), None, None, None
@@ -56,6 +58,8 @@ def _dropped(x: Tensor, draw: Draw, place: int, rows: Tensor) -> Tensor:
     replicas, count, width = x.shape
     x = x.contiguous()
     out, size = torch.empty_like(x), 1024
+    if not out.numel():
+        return out
     grid = (triton.cdiv(count * width, size), replicas)
     _drop[grid](x, draw.seed, draw.step, draw.rate, rows, out, count, width, place, size)
     return out

@@ -12,6 +12,7 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 __all__ = ["normalise"]
 
@@ -186,6 +187,7 @@ class _Normalise(torch.autograd.Function):
         return out
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight, gain, bias, stats = ctx.saved_tensors
         grid, rows, width, span, spans, columns = ctx.shape

@@ -98,7 +98,7 @@ def segment_sums(
 def replica_dots(x: Tensor, y: Tensor) -> Tensor:
     """Σ x y over all of a replica, in a fixed order. Shapes: [R, …] twice → [R]."""
     replicas, size = len(x), x[0].numel()
-    spans = triton.cdiv(size, SPAN * SIZE)
+    spans = max(1, triton.cdiv(size, SPAN * SIZE))
     parts = x.new_empty(replicas, spans)
     _dots[(spans, replicas)](x.contiguous(), y.contiguous(), parts, size, SPAN * SIZE, spans, SIZE)
     return parts.sum(1)
