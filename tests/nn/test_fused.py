@@ -58,16 +58,20 @@ def test_segment_sums(
 
 @on_cuda
 @pytest.mark.parametrize("weighted", [False, True])
-def test_long_segments(weighted: bool) -> None:
-    """What goes beyond the first entries is added in blocks: lengths about their bounds."""
+@pytest.mark.parametrize("others", [0, 1000])
+@pytest.mark.parametrize("width", [32, 70])
+def test_long_segments(weighted: bool, others: int, width: int) -> None:
+    """Lengths about the bounds of blocks and pieces; among many short ones there are no pieces."""
     from gpnn.nn.fused import segment_sums
 
     rng = np.random.default_rng(0)
-    lengths = np.array([0, 1, 31, 32, 33, 95, 96, 97, 1000, 2, 0, 5000, 3])
+    long = [0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1000, 2, 0, 5000, 3, 64, 0]
+    lengths = np.array(long + [2] * others)
     row = np.repeat(np.arange(len(lengths)), lengths)
     column = rng.integers(0, 50, len(row))
-    made = Segments.build(row, column, 13, 50, rng.random(len(row)) if weighted else None)
-    x = torch.randn(50, 32)
+    weights = rng.random(len(row)) if weighted else None
+    made = Segments.build(row, column, len(lengths), 50, weights)
+    x = torch.randn(50, width)
     weight = None if made.weight is None else made.weight.float().cuda()
     found = segment_sums(x.cuda(), made.source.cuda(), made.ptr.cuda(), weight)
     close(found, made.sum(x.double()))
