@@ -42,27 +42,22 @@ class _Stacked(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        from .fused import map_rows
+        from .fused import all_rows, map_rows
 
         ctx.save_for_backward(x, weight)
         ctx.biased = bias is not None
         shift = None if bias is None else bias.unsqueeze(1)
-        return map_rows(x, weight.mT.unsqueeze(1), shift, _all_rows(x))
+        return map_rows(x, weight.mT.unsqueeze(1), shift, all_rows(x))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        from .fused import map_rows, outer_rows
+        from .fused import all_rows, map_rows, outer_rows
 
         x, weight = ctx.saved_tensors
         into = None
         if ctx.needs_input_grad[0]:
-            into = map_rows(grad, weight.unsqueeze(1), None, _all_rows(x))
+            into = map_rows(grad, weight.unsqueeze(1), None, all_rows(x))
         summed = "left" if ctx.biased else ""
-        slope, shift = outer_rows(grad, x, 1, _all_rows(x), summed)
+        slope, shift = outer_rows(grad, x, 1, all_rows(x), summed)
         return into, slope.squeeze(1), None if shift is None else shift.squeeze(1)
-
-
-def _all_rows(x: Tensor) -> tuple[tuple[int, int, int]]:
-    """One group, map 0."""
-    return ((0, x.shape[1], 0),)

@@ -34,7 +34,7 @@ CURVES = "curves.npz"
 """Of a piece, in its folder."""
 
 Progress = Callable[[float], bool]
-"""Told the share that is done; says whether to go on."""
+"""Told the share that is done, 0 where nothing is to be told; says whether to go on."""
 
 
 class OutOfTime(Exception):

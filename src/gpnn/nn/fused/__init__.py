@@ -6,13 +6,15 @@ bring along; the plain code does without (:mod:`gpnn.nn.at_hand`).
 """
 
 from .adam import adam_step
+from .dots import replica_dots
 from .dropout import drop
-from .maps import map_rows, outer_rows
+from .maps import all_rows, map_rows, outer_rows
 from .norm import normalise
-from .sums import replica_dots, segment_sums
+from .sums import segment_sums
 
 __all__ = [
     "adam_step",
+    "all_rows",
     "drop",
     "map_rows",
     "normalise",

@@ -15,7 +15,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["map_rows", "outer_rows"]
+__all__ = ["all_rows", "map_rows", "outer_rows"]
 
 TALL, SPAN, DEEP = 64, 256, 32
 Groups = tuple[tuple[int, int, int], ...]
@@ -125,6 +125,11 @@ def _spans(groups: Groups, maps: int, device: torch.device) -> tuple[Tensor, Ten
         torch.tensor(flat, dtype=torch.int32, device=device),
         ptr.to(device, torch.int32),
     )
+
+
+def all_rows(x: Tensor) -> Groups:
+    """All rows as one group, of map 0."""
+    return ((0, x.shape[1], 0),)
 
 
 def map_rows(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Groups) -> Tensor:

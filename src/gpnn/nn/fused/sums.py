@@ -1,4 +1,4 @@
-"""Sums over segments in one kernel; the plain code is :mod:`gpnn.nn.segments`."""
+"""Sums over segments; the plain code is :mod:`gpnn.nn.segments`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["replica_dots", "segment_sums"]
+__all__ = ["segment_sums"]
 
 ROWS, COLUMNS, DEEP = 16, 32, 64
-"""Taller blocks of int64 numbers break the compiler; wider ones were slower at any width."""
+"""Of a block; taller ones of int64 numbers break the compiler."""
 LONG = 32
 """From this mean length on, segments are first added up in pieces."""
-SIZE, SPAN = 1024, 16
+SHORT, SHORT_BESIDE_PIECES = 32, 8
+"""Segments up to this length are added entry by entry."""
 
 
 @triton.jit
@@ -95,17 +96,6 @@ def _sums(x, source, ptr, weight, parts, onto, factor, out, rows, width, block,
     tl.store(out + place, total, mask=written)
 
 
-@triton.jit(do_not_specialize=["size", "span", "spans"])
-def _dots(x, y, parts, size, span, spans, SIZE: tl.constexpr):
-    s, r = tl.program_id(0), tl.program_id(1).to(tl.int64)
-    total = tl.zeros((SIZE,), dtype=tl.float32)
-    for first in range(s * span, tl.minimum((s + 1) * span, size), SIZE):
-        at = first + tl.arange(0, SIZE)
-        left = tl.load(x + r * size + at, mask=at < size, other=0)
-        total += left * tl.load(y + r * size + at, mask=at < size, other=0)
-    tl.store(parts + r * spans + s, tl.sum(total))
-
-
 def segment_sums(
     x: Tensor,
     source: Tensor,
@@ -134,15 +124,7 @@ def segment_sums(
     _sums[(triton.cdiv(rows, ROWS), across)](
         x, source, ptr, factors, parts, x if onto is None else onto,
         x if factor is None else factor, out, rows, width, block, weight is not None, long,
-        onto is not None, factor is not None, 8 if long else 32, ROWS, COLUMNS, DEEP,
+        onto is not None, factor is not None, SHORT_BESIDE_PIECES if long else SHORT, ROWS, COLUMNS,
+        DEEP,
     )  # fmt: skip
     return out
-
-
-def replica_dots(x: Tensor, y: Tensor) -> Tensor:
-    """Σ x y over all of a replica, in a fixed order. Shapes: [R, …] twice → [R]."""
-    replicas, size = len(x), x[0].numel()
-    spans = max(1, triton.cdiv(size, SPAN * SIZE))
-    parts = x.new_empty(replicas, spans)
-    _dots[(spans, replicas)](x.contiguous(), y.contiguous(), parts, size, SPAN * SIZE, spans, SIZE)
-    return parts.sum(1)
