@@ -124,8 +124,8 @@ def _recipes(paths: list[Path]) -> dict[str, Recipe]:
     for name in found:
         if name not in list_recipes():
             raise InputError(
-                f"The recipe {name!r} belongs to no column of a table. Name it one of "
-                f"{', '.join(list_recipes())}."
+                f"The recipe {name!r} belongs to no column of a table. Call the file after one: "
+                f"{', '.join(f'{known}.toml' for known in list_recipes())}."
             )
     return found
 
@@ -164,10 +164,12 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
             text = f"{total[0]}/{total[1]}  {job.name}: {_WORDS.get(said, said)}, {seconds:.1f} s"
             console.print(text, markup=False, soft_wrap=True)
 
-    def planned(jobs: list[Job], already: int) -> None:
+    def planned(jobs: list[Job], already: int, spent: str) -> None:
         total[1] = len(jobs)
         if jobs or already:
-            console.print(f"{len(jobs)} trainings to do, {already} done already", markup=False)
+            took = f" ({spent})" if already else ""
+            said = f"{len(jobs)} trainings to do, {already} done already{took}"
+            console.print(said, markup=False, soft_wrap=True)
 
     def tell(what: str) -> None:
         console.print(f"counting {what}", markup=False, soft_wrap=True)

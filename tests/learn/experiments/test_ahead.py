@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpnn.learn.experiments import training, workers
+from gpnn.learn.experiments import training, work, workers
 from gpnn.learn.experiments.ahead import Ahead
 from gpnn.learn.experiments.jobs import Job
 from gpnn.learn.experiments.lock import locked
@@ -49,12 +49,13 @@ def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     """The jobs laid out, and whether in the main thread."""
     found = []
 
-    def watched(job: Job, data: str | None = None) -> training.Work:
+    def watched(job: Job, data: str | None = None) -> work.Work:
         found.append((job.key, threading.current_thread() is threading.main_thread()))
         return plain(job, data)
 
-    plain = training.lay_out
-    monkeypatch.setattr(training, "lay_out", watched)
+    plain = work.lay_out
+    for module in (work, training):
+        monkeypatch.setattr(module, "lay_out", watched)
     return found
 
 
@@ -105,9 +106,9 @@ def test_what_was_begun_goes_on_with_what_is_ready(
     jobs: list[Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Time is up after the first piece of the second job; then only the others are trained."""
-    monkeypatch.setattr(training, "PIECE", 3)
+    monkeypatch.setattr(work, "PIECE", 3)
     pair = [jobs[0], jobs[2]]
-    count, rest = (len(training.lay_out(job).pieces) for job in pair)
+    count, rest = (len(work.lay_out(job).pieces) for job in pair)
     assert count > 1 and rest > 1
     assert run(pair, tmp_path / "without", False).finished == 2
     trained: list[Path] = []
@@ -167,9 +168,9 @@ def test_a_job_whose_turn_went_by_is_dropped(
 
 
 def test_what_is_trained_already_is_not_made_ready(jobs: list[Job], tmp_path: Path) -> None:
-    assert training.make_ahead(jobs[0], tmp_path) is not None
+    assert work.make_ahead(jobs[0], tmp_path) is not None
     run(jobs[:1], tmp_path, False)
-    assert training.make_ahead(jobs[0], tmp_path) is None
+    assert work.make_ahead(jobs[0], tmp_path) is None
 
 
 def test_the_deadline_ends_it(
@@ -246,28 +247,28 @@ with Ahead(jobs, make) as ahead:
 
 
 def test_nothing_is_made_that_nobody_takes(jobs: list[Job], tmp_path: Path) -> None:
-    assert training.make_ahead(jobs[0], tmp_path, over=lambda: True) is None
+    assert work.make_ahead(jobs[0], tmp_path, over=lambda: True) is None
 
 
 def test_pieces_share_one_setup_and_the_first_is_let_go(
     jobs: list[Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training, "PIECE", 3)
-    work = training.make_ahead(jobs[2], tmp_path)
-    assert work is not None and work.first is not None
-    first = weakref.ref(work.ready(0))
+    monkeypatch.setattr(work, "PIECE", 3)
+    made = work.make_ahead(jobs[2], tmp_path)
+    assert made is not None and made.first is not None
+    first = weakref.ref(made.ready(0))
     assert first() is None  # only the training held it
-    assert work.ready(1).setup is work.setup
+    assert made.ready(1).setup is made.setup
 
 
 def test_the_next_job_waits_for_the_first_epoch(
     jobs: list[Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of every piece: what is told before it is captured would begin the next job too early."""
-    monkeypatch.setattr(training, "PIECE", 3)
+    monkeypatch.setattr(work, "PIECE", 3)
     told: list[float] = []
     epochs = jobs[0].recipe.epochs
-    pieces = len(training.lay_out(jobs[0]).pieces)
+    pieces = len(work.lay_out(jobs[0]).pieces)
     training.run_job(jobs[0], tmp_path, device="cpu", progress=told.append)
     assert pieces > 1 and len(told) == pieces * epochs
     assert told == sorted(set(told)) and told[-1] == 1

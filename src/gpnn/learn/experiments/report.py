@@ -11,7 +11,7 @@ from .recipe import Recipe
 from .results import Entry, Part, deviations, shortfall, used
 from .tables import TABLES
 
-__all__ = ["QUICK", "made_with", "to_markdown"]
+__all__ = ["QUICK", "made_with", "spent", "to_markdown"]
 
 QUICK = (
     "**QUICK: a small sample (few graphs, folds, seeds and epochs, a narrow network) that shows "
@@ -53,11 +53,15 @@ def made_with(records: Iterable[dict[str, Any]]) -> str:
     commits = ", ".join(f"`{name}`" for name in sorted({r["commit"] for r in held}))
     devices = ", ".join(sorted({r["device"] for r in held if "device" in r}))
     tools = sorted({f"{k} {v}" for r in held for k, v in r["versions"].items()})
-    jobs = {r["key"].partition(":")[0]: r for r in held}.values()
-    hours = sum(r["seconds"] + r.get("about", {}).get("prepare_seconds", 0) for r in jobs) / 3600
-    took = f"{hours:.1f} h" if hours >= 1 else f"{60 * hours:.1f} min"
     on = f"; device {devices}" if devices else ""
-    return f"{len(held)} records; commit {commits}{on}; {', '.join(tools)}; {took} of computing."
+    return f"{len(held)} records; commit {commits}{on}; {', '.join(tools)}; {spent(held)}."
+
+
+def spent(records: Iterable[dict[str, Any]]) -> str:
+    """The time that the records took: a training counts once, however many protocols read it."""
+    jobs = {r["key"].partition(":")[0]: r for r in records}.values()
+    hours = sum(r["seconds"] + r.get("about", {}).get("prepare_seconds", 0) for r in jobs) / 3600
+    return f"{hours:.1f} h of computing" if hours >= 1 else f"{60 * hours:.1f} min of computing"
 
 
 def _protocols(parts: Sequence[Part]) -> list[str]:

@@ -62,14 +62,15 @@ class Reproduced:
 def reproduce(
     order: Order,
     watch: Watch | None = None,
-    planned: Callable[[list[Job], int], None] | None = None,
+    planned: Callable[[list[Job], int, str], None] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Reproduced:
     """Run the jobs that have no records yet, and write page and picture of every table.
 
     Args:
         watch: is told of every job.
-        planned: is called with the jobs to run, and how many are finished already.
+        planned: is called with the jobs to run, how many are finished already, and what time
+            those took.
         tell: is called with what is being counted.
     """
     end = None if order.minutes is None else time.time() + 60 * order.minutes
@@ -82,7 +83,9 @@ def reproduce(
     records = runs.read()
     missing = [job for job in jobs if not is_done(job, records)]
     if planned is not None:
-        planned(missing, len(jobs) - len(missing))
+        done = {job.key for job in jobs} - {job.key for job in missing}
+        held = [r for key, r in records.items() if key.partition(":")[0] in done]
+        planned(missing, len(done), report.spent(held))
     whole = not counted or partitions.count_partitions(
         order.out, order.data, _of(order, counted), order.quick, end, tell
     )

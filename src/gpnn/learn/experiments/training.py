@@ -1,4 +1,4 @@
-"""One job from data to records: load, train in pieces that can be resumed, measure, write."""
+"""The training of one job and its records: in pieces that can be resumed, measured, written."""
 
 from __future__ import annotations
 
@@ -6,32 +6,23 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..engine import Curves, Paused, Ready, Schedule, Setup, make_ready, set_up, train_ready
+from ..engine import Curves, Paused, train_ready
 from ..recipe import pick_device
 from .ahead import Ahead
-from .data import load_data
 from .jobs import Job
 from .lock import locked
-from .protocols import Given, Member, Plan, Protocol, family, summarise
+from .protocols import Member, Protocol, family, summarise
 from .provenance import commit, versions
 from .runs import Runs
-from .width import widen
+from .work import CURVES, Work, lay_out, piece_path
 
-__all__ = ["OutOfTime", "Work", "is_done", "make_ahead", "record_key", "run_job"]
-
-PIECE = 120
-"""Replicas that are trained at once: a run that is killed keeps the pieces that were finished. A
-multiple of ten, so that every piece holds whole sets of folds and takes as many steps."""
-
-CURVES = "curves.npz"
-"""Of a piece, in its folder."""
+__all__ = ["OutOfTime", "is_done", "record_key", "run_job"]
 
 Progress = Callable[[float], bool]
 """Told the share that is done, 0 where nothing is to be told; says whether to go on."""
@@ -39,69 +30,6 @@ Progress = Callable[[float], bool]
 
 class OutOfTime(Exception):
     """The time given is spent; what was done so far is kept."""
-
-
-@dataclass(eq=False)
-class Work:
-    """A job up to its training.
-
-    Attributes:
-        setup, options: what all replicas share, and the fields of the network.
-        plan: all replicas.
-        schedule: of the training.
-        first: the first piece, where it was made ready ahead and is not yet taken.
-    """
-
-    setup: Setup
-    options: dict[str, Any]
-    plan: Plan
-    schedule: Schedule
-    first: Ready | None = None
-
-    @cached_property
-    def pieces(self) -> list[Plan]:
-        """The replicas that are trained together."""
-        members, replicas = self.plan.members, self.plan.replicas
-        starts = range(0, len(replicas), PIECE)
-        return [Plan(members[at : at + PIECE], replicas[at : at + PIECE]) for at in starts]
-
-    def ready(self, number: int) -> Ready:
-        """A piece, ready to train."""
-        first, self.first = self.first, None
-        if number == 0 and first is not None:
-            return first
-        return make_ready(self.setup, self.pieces[number].replicas, self.schedule)
-
-
-def lay_out(job: Job, data: str | None = None) -> Work:
-    """Load the data of a job, cut the graphs and plan the training."""
-    samples = load_data(job.recipe, data, job.quick)
-    options = job.options
-    if job.rival is not None:
-        options = widen(samples, options, job.rival)
-    plan = family(job.family)[0].plan(Given(samples, job.recipe, job.quick, data))
-    return Work(set_up(samples, options, plan.replicas), options, plan, job.recipe.schedule())
-
-
-def make_ahead(
-    job: Job, out: str | Path, data: str | None = None, over: Callable[[], bool] = lambda: False
-) -> Work | None:
-    """All of a job that can be done before its turn, or ``None`` where it is trained already, or
-    where it is ``over`` meanwhile."""
-    runs = Runs(out)
-    if runs.load_curves(runs.curves_path(job.key)) is not None:
-        return None
-    work = lay_out(job, data)
-    if over():
-        return None
-    if runs.load_curves(_piece(runs, job, 0) / CURVES) is None:
-        work.first = work.ready(0)
-    return work
-
-
-def _piece(runs: Runs, job: Job, number: int) -> Path:
-    """Where a piece is trained."""
-    return runs.work(job.key) / f"piece-{number}"
 
 
 def is_done(job: Job, records: dict[str, Any]) -> bool:
@@ -162,7 +90,7 @@ def _train(
         def tell(share: float, number: int = number) -> bool:
             return progress((number + share) / count if share else 0.0)
 
-        folder = _piece(runs, job, number)
+        folder = piece_path(runs, job, number)
         pieces.append(_train_piece(runs, work, number, folder, device, tell, began))
         began = time.perf_counter()
     facts = {

@@ -18,7 +18,8 @@ import torch
 from ...errors import InputError
 from .ahead import Ahead
 from .jobs import Job
-from .training import OutOfTime, Work, make_ahead, run_job
+from .training import OutOfTime, run_job
+from .work import Work, make_ahead
 
 __all__ = ["Outcome", "Settings", "Watch", "run_all"]
 
