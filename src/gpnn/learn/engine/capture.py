@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,10 @@ class Capture:
             self.step()
             return
         if self.graph is None:
-            self.graph = self._record()
+            with warnings.catch_warnings():
+                # The gradient of a branch comes from the branch's stream, which torch remarks on.
+                warnings.filterwarnings("ignore", message="The AccumulateGrad node's stream")
+                self.graph = self._record()
         self.graph.replay()
 
     def keep_up(self) -> None:
