@@ -179,9 +179,11 @@ def deterministic(device: torch.device) -> Iterator[None]:
     before = torch.are_deterministic_algorithms_enabled()
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices):
+        if device.type != "cpu":
+            yield
+            return
+        torch.use_deterministic_algorithms(True)
         try:
-            if device.type == "cpu":
-                torch.use_deterministic_algorithms(True)
             yield
         finally:
             torch.use_deterministic_algorithms(before)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from gpnn.learn.engine.seeded import Seeded
+from gpnn.learn.engine.seeded import Seeded, undrawn
 from gpnn.nn.model import GPNN
 from gpnn.nn.parts import FACTOR_ABOVE
 
@@ -41,3 +41,14 @@ def test_weights_are_those_of_the_global_seed(case: str) -> None:
         assert torch.equal(torch.random.get_rng_state(), before)
     assert wanted.keys() == found.keys()
     assert all(torch.equal(wanted[name], found[name]) for name in wanted)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_undrawn_networks_have_the_shapes_alone(case: str) -> None:
+    wanted = make(CASES[case]).state_dict()
+    before = torch.random.get_rng_state()
+    with undrawn():
+        found = make(CASES[case]).state_dict()
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert {k: v.shape for k, v in found.items()} == {k: v.shape for k, v in wanted.items()}
+    assert all(v.is_meta for v in found.values())

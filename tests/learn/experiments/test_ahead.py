@@ -246,6 +246,21 @@ with Ahead(jobs, make) as ahead:
     assert ended.returncode == 7, ended.stderr
 
 
+def test_what_is_made_ahead_imports_no_compiler() -> None:
+    """torch imports its own when it is asked to; in two threads at once that fails."""
+    script = """
+import sys
+from gpnn.learn.experiments.tables import jobs_of
+from gpnn.learn.experiments.work import lay_out
+
+for job in jobs_of(["interactions"], ["MUTAG"], quick=True)[:8]:
+    lay_out(job).ready(0)
+assert "torch._dynamo" not in sys.modules and "torch._inductor" not in sys.modules
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_nothing_is_made_that_nobody_takes(jobs: list[Job], tmp_path: Path) -> None:
     assert work.make_ahead(jobs[0], tmp_path, over=lambda: True) is None
 

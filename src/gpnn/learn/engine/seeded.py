@@ -1,15 +1,16 @@
-"""Starting weights from a seed, without the random state that threads share."""
+"""Starting weights from a seed, without the random state that threads share; or none at all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-__all__ = ["Seeded"]
+__all__ = ["Seeded", "undrawn"]
 
 DRAWS = frozenset(
     [
@@ -46,3 +47,28 @@ class Seeded(TorchFunctionMode):
         if func in DRAWS:
             options["generator"] = self.generator
         return func(*args, **options)
+
+
+class _Undrawn(TorchFunctionMode):
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        options = kwargs or {}
+        if func in DRAWS:
+            return args[0] if args else options["tensor"]
+        return func(*args, **options)
+
+
+@contextmanager
+def undrawn() -> Iterator[None]:
+    """Networks that are made in this block have shapes and no weights; nothing is allocated.
+
+    Without this, torch draws on its meta device by way of its compiler. To import that takes
+    seconds, and fails where two threads do so at once.
+    """
+    with torch.device("meta"), _Undrawn():
+        yield

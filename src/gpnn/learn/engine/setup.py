@@ -27,7 +27,7 @@ from ..tasks import Task
 from .flat import Resident
 from .replica import Replica
 from .resident import reside
-from .seeded import Seeded
+from .seeded import Seeded, undrawn
 
 __all__ = ["CPU", "Setup", "set_up"]
 
@@ -75,7 +75,7 @@ class Setup:
         assert samples.y is not None
         x = torch.zeros(samples.graphs.num_nodes, 0) if samples.x is None else samples.x
         if config.codes:
-            with torch.device("meta"):  # its shape is all that counts
+            with undrawn():  # its shape is all that counts
                 encoder = FeatureEncoder(1, codes=config.codes)
             x = encoder.multi_hot(x)
         components = np.zeros((len(samples.graphs), config.parts), np.int64)

@@ -7,11 +7,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-import torch
-
 from ...graph.partition import partition
 from ...graph.vocabulary import Vocabulary
 from ...nn.model import GPNN
+from ..engine.seeded import undrawn
 from ..recipe import base_alone, model_config
 from ..samples import Samples
 
@@ -25,7 +24,7 @@ def count_parameters(samples: Samples, options: Mapping[str, Any]) -> int:
     options = base_alone(options)
     scheme = model_config(samples, 1, options).scheme
     config = model_config(samples, _parts(samples, scheme) + 1, options)
-    with torch.device("meta"):
+    with undrawn():
         net = GPNN(replace(config, dropout=0.0))
     return sum(p.numel() for p in net.parameters())
 
