@@ -67,6 +67,17 @@ def test_train_says_what_it_inferred(table: Path, tmp_path: Path) -> None:
     assert names == {"checkpoint.safetensors", "curves.png", "model.json", "model.safetensors"}
 
 
+def test_train_with_distances(table: Path, tmp_path: Path) -> None:
+    words = ["train", str(table), "--out", str(tmp_path / "m"), "--d", "2", "--distances", *QUICK]
+    with pytest.warns(UserWarning):
+        result = run(*words)
+    assert "d=2, distances" in result.stderr
+    config = json.loads((tmp_path / "m" / "model.json").read_text())["config"]
+    assert (config["d"], config["distances"]) == (2, True)
+    with pytest.warns(UserWarning):
+        run("predict", str(tmp_path / "m"), str(table))
+
+
 def test_train_as_json_and_again(table: Path, tmp_path: Path) -> None:
     words = ["train", str(table), "--out", str(tmp_path), "--json", *QUICK]
     with pytest.warns(UserWarning):

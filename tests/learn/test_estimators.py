@@ -112,6 +112,18 @@ def test_regressor() -> None:
     assert two.predict(graphs[:3]).shape == (3, 2)
 
 
+def test_distances_tell_rings_apart() -> None:
+    """Rings of six and seven: within three hops one is closed and the other is not; in both, every
+    vertex has two neighbours."""
+    graphs = [nx.cycle_graph(6 + k % 2) for k in range(12)]
+    y = np.arange(12) % 2
+    options = TINY | {"interactions": "cross", "readout": "mean", "epochs": 40, "validation": 0.34}
+    near = GPNNClassifier(**options).fit(graphs, y)
+    far = GPNNClassifier(**options, d=3, distances=True).fit(graphs, y)
+    assert near.score(graphs, y) == 0.5 and far.score(graphs, y) == 1
+    assert far.model_.config.distances
+
+
 def test_what_is_read_of_the_graphs() -> None:
     plain = nx.path_graph(3)
     assert read_inputs([plain]).kind == DEGREE

@@ -125,12 +125,12 @@ def _row(base: str, scheme: str, interactions: str, baseline: bool) -> Any:
 
 
 def _idle(recipe: Recipe, baseline: bool, data: str | None, quick: bool) -> list[str]:
-    """Fields that would change nothing: d without GPNN, batches of a single graph."""
+    """Fields that would change nothing: d and distances without GPNN, batches of a single graph."""
     from ..learn.experiments.data import load_data
 
     with working(f"reading {recipe.dataset} …"):
         alone = load_data(recipe, data, quick).task.node_level
-    return ["d"] * baseline + ["batch_size", "steps"] * alone
+    return ["d", "distances"] * baseline + ["batch_size", "steps"] * alone
 
 
 def _folder(plan: Search) -> str:

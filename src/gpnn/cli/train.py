@@ -44,6 +44,9 @@ def train(
         str, Option("--interactions", "-i", help="cross, edges or pairs.")
     ] = "edges",
     d: Annotated[int, Option("--d", help="Radius of the neighbourhoods, 1 to 5.")] = 1,
+    distances: Annotated[
+        bool, Option("--distances", help="Let hop distances colour the pairs.")
+    ] = False,
     layers: Annotated[int, Option(help="Layers.")] = 3,
     hidden: Annotated[int, Option(help="Width.")] = 64,
     base: Annotated[
@@ -88,6 +91,7 @@ def train(
         "scheme": get_scheme(scheme).name,
         "interactions": interactions,
         "d": d,
+        "distances": distances,
         "layers": layers,
         "hidden": hidden,
         "gpnn": not baseline,

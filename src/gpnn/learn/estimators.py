@@ -27,7 +27,7 @@ from .train import TrainConfig, fit
 
 __all__ = ["GPNNClassifier", "GPNNEstimator", "GPNNRegressor"]
 
-_MODEL = ("scheme", "interactions", "d", "layers", "hidden", "readout", "gpnn")
+_MODEL = ("scheme", "interactions", "d", "distances", "layers", "hidden", "readout", "gpnn")
 _TRAIN = ("epochs", "patience", "batch_size", "lr", "weight_decay", "device")
 
 
@@ -38,7 +38,7 @@ class GPNNEstimator(BaseEstimator):
     them. A share ``validation`` of them is set aside in ``fit`` to choose the best epoch.
 
     Args:
-        scheme, interactions, d, layers, hidden, readout, gpnn: as in
+        scheme, interactions, d, distances, layers, hidden, readout, gpnn: as in
             :class:`~gpnn.nn.config.GPNNConfig`.
         base: the base GNN, ``None`` for none; ``"auto"`` is ``gine`` where edges have labels, else
             ``gin``.
@@ -59,6 +59,7 @@ class GPNNEstimator(BaseEstimator):
         scheme: str = "core-degree",
         interactions: str = "edges",
         d: int = 1,
+        distances: bool = False,
         layers: int = 3,
         hidden: int = 64,
         base: str | None = "auto",
@@ -77,6 +78,7 @@ class GPNNEstimator(BaseEstimator):
         self.scheme = scheme
         self.interactions = interactions
         self.d = d
+        self.distances = distances
         self.layers = layers
         self.hidden = hidden
         self.base = base

@@ -70,7 +70,7 @@ def base_alone(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a model; those of a base alone cut into one part, which costs nothing."""
     if options.get("gpnn", True):
         return dict(options)
-    trivial = {"scheme": "trivial", "interactions": "cross", "d": 1}
+    trivial = {"scheme": "trivial", "interactions": "cross", "d": 1, "distances": False}
     return {"component_feature": False, **options, **trivial}
 
 

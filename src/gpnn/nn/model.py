@@ -214,9 +214,8 @@ class GPNN(nn.Module):
     def __repr__(self) -> str:
         config = self.config
         base = f", base={config.base}" if config.base else ""
-        kind = (
-            f"{config.scheme}, {config.interactions}, d={config.d}" if config.gpnn else "base alone"
-        )
+        reach = f"d={config.d}{', distances' if config.distances else ''}"
+        kind = f"{config.scheme}, {config.interactions}, {reach}" if config.gpnn else "base alone"
         size = sum(p.numel() for p in self.parameters())
         return (
             f"{self.__class__.__name__}({kind}{base}, layers={config.layers}, "

@@ -34,6 +34,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "pairs": ("regression", {"base": "gine", "interactions": "pairs"}),
     "radius 2": ("classification", {"base": "gin", "interactions": "edges", "d": 2}),
     "cross, radius 2": ("regression", {"interactions": "cross", "d": 2, "base": None}),
+    "cross, far": (
+        "regression",
+        {"base": "gin", "interactions": "cross", "d": 3, "distances": True},
+    ),
     "distances": ("regression", {"interactions": "pairs", "d": 2, "distances": True}),
     "mean readout": ("multitask", {"readout": "mean", "component_feature": False}),
     "sum of pairs": ("classification", {"interactions": "edges", "pair_update": "sum"}),

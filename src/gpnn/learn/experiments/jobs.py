@@ -14,7 +14,7 @@ __all__ = ["BASES", "Job", "Row", "key_of", "quick_recipe"]
 BASES = {"GIN": "gin", "GCN": "gcn", "GAT": "gat", "GraphSAGE": "sage"}
 """The paper's names of the base GNNs, and ours."""
 
-_ADDED = {"head": "mlp"}
+_ADDED = {"head": "mlp", "distances": False}
 """Fields of the network that came after the first records, and what was so before."""
 
 
@@ -89,7 +89,8 @@ class Job:
         options = {**self.recipe.model_options(), "base": base, "gpnn": self.row.gpnn}
         if self.row.gpnn:
             return options | {"scheme": self.row.scheme, "interactions": self.row.interactions}
-        del options["component_feature"], options["d"]
+        for name in ("component_feature", "d", "distances"):
+            del options[name]
         return options
 
     @property

@@ -67,7 +67,7 @@ class Recipe:
         dataset: the dataset that is loaded.
         title: what reports call it; the name by default.
         edge_labels: whether the models read the labels of edges.
-        layers, hidden, d, readout, jump, head, component_feature: of the network, see
+        layers, hidden, d, distances, readout, jump, head, component_feature: of the network, see
             :class:`~gpnn.nn.config.GPNNConfig`.
         epochs, batch_size: how long, and graphs in a batch.
         steps: random batches that make an epoch; 0: one pass.
@@ -86,6 +86,7 @@ class Recipe:
     layers: int = 4
     hidden: int = 32
     d: int = 1
+    distances: bool = False
     readout: str = "sum"
     jump: str = "cat"
     head: str = "mlp"
@@ -108,7 +109,7 @@ class Recipe:
                 raise InputError(
                     f"{name} cannot be {getattr(self, name)!r}. Choose one of {', '.join(choices)}."
                 )
-        for name in ("edge_labels", "component_feature"):
+        for name in ("edge_labels", "distances", "component_feature"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be true or false; got {getattr(self, name)!r}.")
         for name in ("name", "dataset", "title"):
@@ -129,7 +130,16 @@ class Recipe:
 
     def model_options(self) -> dict[str, Any]:
         """Fields of the network that every model of this dataset shares."""
-        names = ("layers", "hidden", "d", "readout", "jump", "head", "component_feature")
+        names = (
+            "layers",
+            "hidden",
+            "d",
+            "distances",
+            "readout",
+            "jump",
+            "head",
+            "component_feature",
+        )
         return {name: getattr(self, name) for name in names}
 
     def schedule(self) -> Schedule:

@@ -35,7 +35,7 @@ PAPER_SPACE: dict[str, Any] = {
 
 _WHOLE = {"layers", "d", "hidden", "batch_size", "epochs", "steps", "halve_every"}
 _REAL = {"lr", "dropout", "weight_decay"}
-_FIELDS = _WHOLE | _REAL | {"readout", "jump", "head", "component_feature"}
+_FIELDS = _WHOLE | _REAL | {"readout", "jump", "head", "distances", "component_feature"}
 
 
 @dataclass(frozen=True)
