@@ -29,12 +29,13 @@ class Seeded(TorchFunctionMode):
     """In this block, weights are drawn from a generator of their own.
 
     They are the numbers that follow ``torch.manual_seed(seed)``. That call sets one state for all
-    threads, and for the GPU; this block concerns the thread that enters it alone.
+    threads, and for the GPU; this block concerns the thread that enters it alone. Without a seed
+    nothing is drawn.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int | None) -> None:
         super().__init__()
-        self.generator = torch.Generator().manual_seed(seed)
+        self.generator = None if seed is None else torch.Generator().manual_seed(seed)
 
     def __torch_function__(
         self,
@@ -45,21 +46,9 @@ class Seeded(TorchFunctionMode):
     ) -> Any:
         options = dict(kwargs or {})
         if func in DRAWS:
+            if self.generator is None:
+                return args[0] if args else options["tensor"]
             options["generator"] = self.generator
-        return func(*args, **options)
-
-
-class _Undrawn(TorchFunctionMode):
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        options = kwargs or {}
-        if func in DRAWS:
-            return args[0] if args else options["tensor"]
         return func(*args, **options)
 
 
@@ -70,5 +59,5 @@ def undrawn() -> Iterator[None]:
     Without this, torch draws on its meta device by way of its compiler. To import that takes
     seconds, and fails where two threads do so at once.
     """
-    with torch.device("meta"), _Undrawn():
+    with torch.device("meta"), Seeded(None):
         yield
