@@ -78,6 +78,11 @@ def test_train_with_distances(table: Path, tmp_path: Path) -> None:
         run("predict", str(tmp_path / "m"), str(table))
 
 
+def test_a_baseline_has_no_radius(table: Path, tmp_path: Path) -> None:
+    words = ["train", str(table), "--out", str(tmp_path / "m"), "--baseline", "--distances"]
+    run(*words, fails="leave out --d and --distances")
+
+
 def test_train_as_json_and_again(table: Path, tmp_path: Path) -> None:
     words = ["train", str(table), "--out", str(tmp_path), "--json", *QUICK]
     with pytest.warns(UserWarning):

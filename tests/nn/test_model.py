@@ -218,7 +218,7 @@ def one_for_all(batch: GraphBatch, replicas: int) -> GraphBatch:
         return tuple(map(grow, value)) if isinstance(value, tuple) else value
 
     def changes(value):
-        names = [f.name for f in fields(value) if f.name not in ("part", "groups")]
+        names = [f.name for f in fields(value) if f.name not in ("part", "groups", "reach")]
         return {name: grow(getattr(value, name)) for name in names}
 
     n, graphs = batch.part.shape[0], batch.num_graphs
@@ -272,6 +272,7 @@ def test_moving_a_batch():
     ("options", "message"),
     [
         ({"hidden": 0}, "hidden must be a whole number, 1 or more"),
+        ({"distances": "no"}, "distances must be True or False; got 'no'"),
         ({"d": 6}, "d must be a whole number, 1 to 5"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),
         ({"readout": "max"}, "Choose one of sum, mean"),
@@ -284,6 +285,20 @@ def test_moving_a_batch():
 def test_bad_configurations(options, message):
     with pytest.raises(InputError, match=message):
         GPNN(GPNNConfig(**{"outputs": 1, "parts": 2, **options}))
+
+
+def test_graphs_prepared_for_fewer_layers_are_refused():
+    prepared = ready()
+    with pytest.raises(InputError, match=r"prepared for 2 layers and the model has 3. Prepare"):
+        model(prepared, layers=3)(prepared.batch())
+
+
+@pytest.mark.parametrize("other", [{"d": 2}, {"distances": True}, {"interactions": "pairs"}])
+def test_graphs_prepared_for_another_model_are_refused(other):
+    prepared = ready(**other)
+    model(prepared, **other)(prepared.batch())
+    with pytest.raises(InputError, match=r"prepared with .*, and the model has .*Give both"):
+        model(prepared)(prepared.batch())
 
 
 def test_configuration_round_trip():

@@ -84,6 +84,8 @@ def train(
     from ..plots.curves import draw_curves
     from ..plots.save import save
 
+    if baseline and (d != 1 or distances):
+        raise InputError("--baseline trains without GPNN: leave out --d and --distances.")
     use_threads(threads)
     config = TrainConfig(patience=patience, lr=lr, seed=seed, device=device, amp=amp)
     config = _sized(config, 0, epochs, batch_size)

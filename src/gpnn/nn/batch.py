@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,13 +12,13 @@ from torch.utils import _pytree
 from .grouped import Groups
 from .segments import Segments
 
-__all__ = ["AlphaRound", "Edges", "GraphBatch"]
+__all__ = ["AlphaRound", "Edges", "GraphBatch", "Reach"]
 
 
 def _tree(cls: Any) -> Any:
-    """Let PyTorch map over the tensors of a dataclass; groups (ints) stay as they are."""
+    """Let PyTorch map over the tensors of a dataclass; the rest stays as it is."""
     names = [f.name for f in fields(cls)]
-    static = {f.name for f in fields(cls) if f.type == "Groups"}
+    static = {f.name for f in fields(cls) if f.type in ("Groups", "Reach | None")}
 
     def flatten(value: Any) -> tuple[list[Any], Any]:
         leaves = [getattr(value, name) for name in names if name not in static]
@@ -30,6 +30,17 @@ def _tree(cls: Any) -> Any:
 
     _pytree.register_pytree_node(cls, flatten, unflatten)
     return cls
+
+
+class Reach(NamedTuple):
+    """What α was prepared with: E^δ, the radius of N_d, and whether hop distances count."""
+
+    interactions: str
+    d: int
+    distances: bool
+
+    def __str__(self) -> str:
+        return f"interactions={self.interactions}, d={self.d}, distances={self.distances}"
 
 
 @_tree
@@ -105,6 +116,7 @@ class GraphBatch:
         y: labels, if any.
         vertex_weight, graph_weight: 1, or 0 for padding, [n] and [graphs]; ``None``: no padding.
         vertex_id, graph_id: numbers in the whole set, which key the dropout of stacked replicas.
+        reach: what the model must have too, or ``None`` where it made the batch.
 
     Stacked for R replicas, every tensor but ``part`` (which all replicas share) has a leading
     dimension R, and segments are those of all replicas (see :class:`~gpnn.nn.segments.Segments`).
@@ -128,6 +140,7 @@ class GraphBatch:
     vertex_id: Tensor | None
     graph_id: Tensor | None
     groups: Groups
+    reach: Reach | None = None
 
     @property
     def num_graphs(self) -> int:

@@ -92,6 +92,9 @@ class GPNNConfig:
             if not isinstance(value, int) or value < low or (high is not None and value > high):
                 most = f" to {high}" if high is not None else " or more"
                 raise InputError(f"{name} must be a whole number, {low}{most}; got {value!r}.")
+        for name in ("distances", "component_feature", "colours_only", "gpnn"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} must be True or False; got {getattr(self, name)!r}.")
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout must be at least 0 and below 1; got {self.dropout!r}.")
         if not self.gpnn and self.base is None:

@@ -34,7 +34,8 @@ def prepare_data(
     ========== ===================================================================================
 
     Args:
-        options: of :func:`~gpnn.nn.prepare.prepare`: scheme, interactions, d, layers, vocabulary, …
+        options: of :func:`~gpnn.nn.prepare.prepare`: scheme, interactions, d, distances and layers,
+            the same as the model's; vocabulary, …
     """
     items = source.to_data_list() if isinstance(source, Batch) else source
     items = [items] if isinstance(items, Data) else list(items)

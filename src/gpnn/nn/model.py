@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ..errors import InputError
 from .bases import StackedGNN
-from .batch import GraphBatch
+from .batch import GraphBatch, Reach
 from .branch import Branch
 from .config import GPNNConfig, Level
 from .conv import GPNNConv
@@ -166,6 +166,7 @@ class GPNN(nn.Module):
 
     def interact(self, x: Tensor, batch: GraphBatch) -> list[Tensor]:
         """γ of every layer, each [n, hidden]."""
+        self._check(batch)
         gamma = lookup(self.colour, batch.part)
         if not self.config.colours_only:
             gamma = gamma + x
@@ -181,6 +182,20 @@ class GPNN(nn.Module):
             layers.append(gamma)
             gamma = self.dropout(gamma, batch.vertex_id, layer + 1)
         return layers
+
+    def _check(self, batch: GraphBatch) -> None:
+        """Refuse graphs that were prepared for another model."""
+        if len(batch.rounds) < len(self.convs):
+            raise InputError(
+                f"The graphs were prepared for {len(batch.rounds)} layers and the model has "
+                f"{len(self.convs)}. Prepare them with layers={len(self.convs)}."
+            )
+        own = Reach(self.config.interactions, self.config.d, self.config.distances)
+        if batch.reach not in (None, own):
+            raise InputError(
+                f"The graphs were prepared with {batch.reach}, and the model has {own}. Give both "
+                "the same."
+            )
 
     def _start(self, batch: GraphBatch) -> Tensor:
         """α of the start classes."""

@@ -19,7 +19,7 @@ from ..graph.kernels.gather import gather_edges, gather_vertices
 from ..graph.kernels.segments import group
 from ..graph.partition import Partition, partition
 from ..graph.vocabulary import Vocabulary
-from .batch import AlphaRound, Edges, GraphBatch
+from .batch import AlphaRound, Edges, GraphBatch, Reach
 from .grouped import Groups
 from .segments import Segments
 
@@ -40,6 +40,7 @@ class Prepared:
         edge_label: label + 1 of every CSR entry, 0 for none; ``edge_features``: float ones.
         components: connected components, [graphs, parts].
         y: labels of graphs or vertices, or ``None``; ``node_level`` says which.
+        distances: whether hop distances count.
     """
 
     graphs: Graphs
@@ -54,6 +55,7 @@ class Prepared:
     components: IntArray
     y: Tensor | None
     node_level: bool
+    distances: bool
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -114,6 +116,7 @@ class Prepared:
             vertex_id=None,
             graph_id=None,
             groups=_groups(bounds),
+            reach=Reach(self.classes.interactions, self.classes.d, self.distances),
         )
 
     def _edges(self, row: IntArray, column: IntArray, entry: IntArray, n: int) -> Edges:
@@ -254,6 +257,7 @@ def prepare(
         components,
         y,
         node_level,
+        bool(distances),
     )
 
 

@@ -40,7 +40,10 @@ def test_a_file_extends_another(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("depth = 3", "depth is no field of a recipe. Fields are"),
-        ("layers = 0", "layers must be a whole number, 1 or more; got 0"),
+        ("layers = 0", "layers must be a whole number, 1 to 32; got 0"),
+        ("d = 9", "d must be a whole number, 1 to 5; got 9"),
+        ("hidden = 0", "hidden must be a whole number, 1 or more; got 0"),
+        ("distances = 3", "distances must be true or false; got 3"),
         ("layers = true", "layers must be a whole number"),
         ("lr = 'fast'", "lr must be a number"),
         ("dropout = 1.0", "dropout must be a number, at least 0.0 and 0.999 at most"),

@@ -16,6 +16,7 @@ LEAST = {
     "layers": 1, "hidden": 1, "d": 1, "batch_size": 1, "epochs": 1, "steps": 0, "halve_every": 0,
     "seeds": 1, "trials": 1,
 }  # fmt: skip
+MOST = {"layers": 32, "d": 5}
 RANGES = {"lr": (1e-9, math.inf), "weight_decay": (0.0, math.inf), "dropout": (0.0, 0.999)}
 
 
@@ -31,13 +32,13 @@ def refuse_unknown(content: Any, what: str, known: set[str]) -> None:
 
 
 def check_counts(held: Any, prefix: str) -> None:
-    """Refuse counts that are no whole numbers, or too small."""
+    """Refuse counts that are no whole numbers, too small, or more than a network takes."""
     for name, least in LEAST.items():
         value = getattr(held, name, least)
-        if type(value) is not int or value < least:
-            raise InputError(
-                f"{prefix}{name} must be a whole number, {least} or more; got {value!r}."
-            )
+        most = MOST.get(name, math.inf)
+        if type(value) is not int or not least <= value <= most:
+            bounds = f"{least} to {most}" if name in MOST else f"{least} or more"
+            raise InputError(f"{prefix}{name} must be a whole number, {bounds}; got {value!r}.")
 
 
 def number(name: str, value: Any, prefix: str) -> float:
