@@ -52,6 +52,12 @@ def test_a_baseline_has_no_radius(gpnn: Callable[..., object], tmp_path: Path) -
     document = json.loads(done.out)
     assert "d" not in document["search"]["space"]
     assert document["search"]["model"] == {"method": "GIN"}
+    space = tmp_path / "space.toml"
+    space.write_text("d = [1, 2]\ndistances = [true, false]\ncomponent_feature = [true, false]\n")
+    done = gpnn(
+        "search", "MUTAG", "--quick", "--baseline", "--space", space, "--out", tmp_path / "o"
+    )
+    assert done.code == 2 and "Nothing is left to search: d, distances" in done.err
 
 
 def test_mistakes(

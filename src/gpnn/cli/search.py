@@ -87,7 +87,13 @@ def search(
     row = _row(base, scheme, interactions, baseline)
     recipe = _recipe(dataset).for_base(base)
     chosen = read_space(space, recipe)
-    chosen = chosen.without(*_idle(recipe, baseline, data, quick))
+    idle = _idle(recipe, baseline, data, quick)
+    chosen = chosen.without(*idle)
+    if not chosen.dimensions:
+        raise InputError(
+            f"Nothing is left to search: {', '.join(idle)} would change nothing here. Name other "
+            "fields in --space."
+        )
     count = trials if trials is not None else 3 if quick else 20
     plan = Search(recipe, row, chosen, models, seed, quick)
     folder = out or Path("searches") / _folder(plan)
@@ -125,12 +131,13 @@ def _row(base: str, scheme: str, interactions: str, baseline: bool) -> Any:
 
 
 def _idle(recipe: Recipe, baseline: bool, data: str | None, quick: bool) -> list[str]:
-    """Fields that would change nothing: d and distances without GPNN, batches of a single graph."""
+    """Fields that would change nothing."""
     from ..learn.experiments.data import load_data
+    from ..learn.experiments.jobs import GPNN_ALONE
 
     with working(f"reading {recipe.dataset} …"):
         alone = load_data(recipe, data, quick).task.node_level
-    return ["d", "distances"] * baseline + ["batch_size", "steps"] * alone
+    return [*GPNN_ALONE] * baseline + ["batch_size", "steps"] * alone
 
 
 def _folder(plan: Search) -> str:

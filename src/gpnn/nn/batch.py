@@ -116,7 +116,8 @@ class GraphBatch:
         y: labels, if any.
         vertex_weight, graph_weight: 1, or 0 for padding, [n] and [graphs]; ``None``: no padding.
         vertex_id, graph_id: numbers in the whole set, which key the dropout of stacked replicas.
-        reach: what the model must have too, or ``None`` where it made the batch.
+        reach: what the model must have too; ``None`` in the engine, which makes both from one
+            configuration.
 
     Stacked for R replicas, every tensor but ``part`` (which all replicas share) has a leading
     dimension R, and segments are those of all replicas (see :class:`~gpnn.nn.segments.Segments`).

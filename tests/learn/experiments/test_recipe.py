@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from gpnn.errors import InputError
+from gpnn.learn.experiments.checks import MOST
 from gpnn.learn.experiments.jobs import Job, Row, quick_recipe
 from gpnn.learn.experiments.recipe import Recipe, Space, list_recipes, load_recipe, read_recipe
+from gpnn.nn.config import GPNNConfig
 
 
 @pytest.mark.parametrize("name", list_recipes())
@@ -21,6 +23,17 @@ def test_every_recipe_of_the_package_is_sound(name: str, tmp_path: Path) -> None
     assert read_recipe(copy) == recipe
     if name.startswith("ZINC"):
         assert recipe.title.startswith("ZINC-12k, resampled train")
+
+
+@pytest.mark.parametrize(("name", "most"), MOST.items())
+def test_a_recipe_allows_what_a_network_takes(name: str, most: int) -> None:
+    said = f"{name} must be a whole number, 1 to {most}; got {most + 1}"
+    Recipe("A", "MUTAG", **{name: most})
+    GPNNConfig(outputs=1, parts=2, **{name: most})
+    with pytest.raises(InputError, match=said):
+        Recipe("A", "MUTAG", **{name: most + 1})
+    with pytest.raises(InputError, match=said):
+        GPNNConfig(outputs=1, parts=2, **{name: most + 1})
 
 
 def test_a_file_extends_another(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ LEAST = {
     "seeds": 1, "trials": 1,
 }  # fmt: skip
 MOST = {"layers": 32, "d": 5}
+"""What a network takes; said here again, so that reading a recipe does not import torch."""
 RANGES = {"lr": (1e-9, math.inf), "weight_decay": (0.0, math.inf), "dropout": (0.0, 0.999)}
 
 

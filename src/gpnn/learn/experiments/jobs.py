@@ -9,10 +9,13 @@ from typing import Any
 
 from .recipe import Recipe
 
-__all__ = ["BASES", "Job", "Row", "key_of", "quick_recipe"]
+__all__ = ["BASES", "GPNN_ALONE", "Job", "Row", "key_of", "quick_recipe"]
 
 BASES = {"GIN": "gin", "GCN": "gcn", "GAT": "gat", "GraphSAGE": "sage"}
 """The paper's names of the base GNNs, and ours."""
+
+GPNN_ALONE = ("d", "distances", "component_feature")
+"""Fields of a recipe that mean nothing to a base GNN without GPNN."""
 
 _ADDED = {"head": "mlp", "distances": False}
 """Fields of the network that came after the first records, and what was so before."""
@@ -89,9 +92,7 @@ class Job:
         options = {**self.recipe.model_options(), "base": base, "gpnn": self.row.gpnn}
         if self.row.gpnn:
             return options | {"scheme": self.row.scheme, "interactions": self.row.interactions}
-        for name in ("component_feature", "d", "distances"):
-            del options[name]
-        return options
+        return {name: value for name, value in options.items() if name not in GPNN_ALONE}
 
     @property
     def rival(self) -> dict[str, Any] | None:
