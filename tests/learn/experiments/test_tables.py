@@ -39,6 +39,15 @@ def test_every_cell_of_the_paper_is_trained_or_quoted() -> None:
         assert row in column.rows or cell.method in column.quoted
 
 
+def test_regression_has_one_part_with_the_same_radius_as_a_control() -> None:
+    for column in columns("regression"):
+        jobs = [
+            make_job(column.dataset, row, "zinc", quick=False) for row in column.rows if row.gpnn
+        ]
+        reach = {(job.spec["model"]["d"], job.spec["model"].get("distances")) for job in jobs}
+        assert {job.row.scheme for job in jobs} == {"trivial", "core-degree"} and len(reach) == 1
+
+
 def test_figures_come_from_the_table_first() -> None:
     core_degree = ("GPNN", "", "core-degree", "edges")
     assert figure("schemes", "", "ogbg-moltox21", *core_degree) == Figure(75.98, 0.4)
