@@ -134,10 +134,10 @@ def _recipe(recipe: Recipe) -> str:
     rate = f"halved every {recipe.halve_every}" if recipe.halve_every else "constant"
     reach = f"d {recipe.d}{' with distances' if recipe.distances else ''}"
     return (
-        f"{recipe.layers} layers, hidden {recipe.hidden}, {reach}, batches of {recipe.batch_size}, "
+        f"{recipe.layers} layers, hidden {recipe.hidden}, batches of {recipe.batch_size}, "
         f"{recipe.epochs} epochs, lr {recipe.lr:g} {rate}, dropout {recipe.dropout:g}, "
         f"weight decay {recipe.weight_decay:g}, readout {recipe.readout}, head {recipe.head}, edge "
-        f"labels {'read' if recipe.edge_labels else 'not read'}."
+        f"labels {'read' if recipe.edge_labels else 'not read'}; GPNN: {reach}."
     )
 
 
