@@ -190,6 +190,24 @@ def test_a_large_graph_is_not_drawn(gpnn, tmp_path):
     assert not (tmp_path / "long.png").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["search", "MUTAG"], "gpnn: interrupted: the same command goes on\n"),
+        (["search", "MUTAG", "--fresh"], "interrupted: the same command without --fresh goes on\n"),
+        (["schemes"], "gpnn: interrupted\n"),
+    ],
+)
+def test_an_interrupted_command_says_so(gpnn, monkeypatch, words, said):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gpnn.learn.experiments.search_store.need_optuna", interrupt)
+    monkeypatch.setattr("gpnn.cli.schemes.show", interrupt)
+    done = gpnn(*words)
+    assert done.code == 130 and done.err.endswith(said)
+
+
 def test_help_and_mistakes_need_no_heavy_import():
     check = (
         "import sys; sys.argv = ['gpnn', {0}]\n"

@@ -26,6 +26,7 @@ def test_help_shows_examples(gpnn: Callable[..., Any]) -> None:
         (["statistics", "--only", "X"], "Nothing is called X. Give dataset/*/scheme"),
         (["schemes", "--minutes", "-1"], "--minutes must be 0 or more"),
         (["schemes", "--recipe", "absent.toml"], "Cannot read the recipe absent.toml"),
+        (["schemes", "--device", "tpu"], "The device 'tpu' cannot be used"),
     ],
 )
 def test_mistakes_are_told(
@@ -54,6 +55,7 @@ def test_a_quick_table(gpnn: Callable[..., Any], tmp_path: Path) -> None:
     words = ["reproduce", "interactions", "--quick", "--only", "MUTAG/GIN", "--recipe", recipe]
     found = gpnn(*words, "--out", tmp_path / "out", "--device", "cpu")
     assert found.code == 0, found.err
+    assert "QUICK: a sample of the data, and of a recipe at most epochs 4, seeds 2" in found.err
     assert "2 trainings to do, 0 done already" in found.err
     assert "2/2  MUTAG/GIN/tu-nested: done" in found.err
     assert "interactions.png" in found.out
@@ -73,6 +75,16 @@ def test_a_recipe_must_belong_to_a_column(gpnn: Callable[..., Any], tmp_path: Pa
     (tmp_path / "other.toml").write_text('dataset = "MUTAG"\n')
     found = gpnn("reproduce", "interactions", "--recipe", tmp_path / "other.toml")
     assert found.code == 2 and "belongs to no column of a table" in found.err
+
+
+def test_a_recipe_must_be_used(gpnn: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "MUTAG.toml").write_text('extends = "MUTAG"\nd = 2\n')
+    for words, said in (
+        (["interactions", "--only", "DHFR/GIN"], "interactions trains DHFR with this --only."),
+        (["statistics"], "statistics trains nothing."),
+    ):
+        found = gpnn("reproduce", *words, "--recipe", tmp_path / "MUTAG.toml")
+        assert found.code == 2 and f"The recipe 'MUTAG' is not used: {said}" in found.err
 
 
 @pytest.mark.data

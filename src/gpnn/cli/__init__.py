@@ -7,6 +7,7 @@ import warnings
 from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from ..errors import InputError
 from . import (
@@ -32,8 +33,25 @@ from . import (
 
 __all__ = ["app", "main"]
 
+_GO_ON = ("train", "search", "reproduce")
+
+
+class _Commands(typer.core.TyperGroup):
+    """The commands, which say so when they are interrupted."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            command = "the same command" + " without --fresh" * ("--fresh" in sys.argv)
+            held = f": {command} goes on" if ctx.invoked_subcommand in _GO_ON else ""
+            sys.stderr.write(f"gpnn: interrupted{held}\n")
+            raise typer.Exit(130) from None
+
+
 app = typer.Typer(
     name="gpnn",
+    cls=_Commands,
     help="Cut graphs into permutation-invariant parts and see how the parts interact.",
     no_args_is_help=True,
     add_completion=False,
@@ -92,6 +110,6 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # before a command has begun
         sys.stderr.write("gpnn: interrupted\n")
         sys.exit(130)

@@ -88,7 +88,15 @@ def reproduce(
         raise InputError(f"{folder} is a file. Name a folder with --out.")
     left_out = ("--out", "-o", "--data", "--minutes", "--jobs", "-j", "--device")
     tables, recipes = named(table), _recipes(recipe or [])
-    jobs_of([name for name in tables if name in TABLES], only or (), quick, recipes)
+    found = jobs_of([name for name in tables if name in TABLES], only or (), quick, recipes)
+    used = {job.recipe.name for job in found}
+    if unused := [name for name in recipes if name not in used]:
+        raise InputError(
+            f"The recipe {unused[0]!r} is not used: {table} trains "
+            f"{', '.join(sorted(used)) or 'nothing'}{' with this --only' if only else ''}."
+        )
+    if quick and found:
+        _tell_quick()
     from ..learn.experiments.reproduce import Order
     from ..learn.experiments.reproduce import reproduce as run
 
@@ -108,12 +116,8 @@ def reproduce(
     import torch
 
     torch.set_num_threads(1)
-    try:
-        with _watching() as (watch, planned, tell):
-            done = run(order, watch, planned, tell)
-    except KeyboardInterrupt:
-        notes().print("interrupted: give the same command again to go on", markup=False)
-        raise typer.Exit(130) from None
+    with _watching() as (watch, planned, tell):
+        done = run(order, watch, planned, tell)
     _tell(done, tables)
 
 
@@ -128,6 +132,14 @@ def _recipes(paths: list[Path]) -> dict[str, Recipe]:
                 f"{', '.join(f'{known}.toml' for known in list_recipes())}."
             )
     return found
+
+
+def _tell_quick() -> None:
+    from ..learn.experiments.jobs import QUICK_LIMITS
+
+    limits = ", ".join(f"{name} {most}" for name, most in QUICK_LIMITS.items())
+    said = f"QUICK: a sample of the data, and of a recipe at most {limits}"
+    notes().print(said, markup=False, soft_wrap=True)
 
 
 @contextmanager

@@ -95,6 +95,7 @@ def search(
             "fields in --space."
         )
     count = trials if trials is not None else 3 if quick else 20
+    count = int(min(count, chosen.size))
     plan = Search(recipe, row, chosen, models, seed, quick)
     folder = out or Path("searches") / _folder(plan)
     _tell(plan, count, minutes, folder)
@@ -147,11 +148,12 @@ def _folder(plan: Search) -> str:
 
 def _tell(plan: Search, count: int, minutes: float | None, folder: Path) -> None:
     time = "" if minutes is None else f", {minutes:g} minutes at most"
+    whole = ", one for every point," if count == plan.space.size else ""
     quick = "QUICK: a small sample, to see that it works\n" if plan.quick else ""
     notes().print(
         f"{quick}search    {plan.recipe.name}, {plan.row.title}\n"
         f"space     {plan.space}\n"
-        f"budget    {count} trials of {plan.per_trial} models{time}\n"
+        f"budget    {count} trials{whole} of {plan.per_trial} models{time}\n"
         f"chosen    on validation samples alone; test samples are not looked at\n"
         f"folder    {folder}",
         markup=False,

@@ -260,13 +260,26 @@ def test_a_trial_that_fails_is_counted_and_not_repeated(
 
     calls = trainer(fails)
     found = go(make({"layers": [1, 2]}), tmp_path, 7)
-    assert len(found.trials) == 7
-    assert len(calls) == 2  # one training per configuration
+    assert len(found.trials) == len(calls) == 2 and found.complete
     assert {trial.reason for trial in found.trials if trial.values["layers"] == 2} == {
         "needs 9 TiB"
     }
     assert found.best is not None
     assert found.best.values == {"layers": 1}
+
+
+def test_no_point_is_tried_twice_and_a_small_space_is_tried_whole(
+    trainer: Callable[[Trainer], list[Any]], tmp_path: Path
+) -> None:
+    space = {"layers": {"low": 1, "high": 3}, "lr": [0.1, 0.01], "jump": ["cat", "last"]}
+    search = make(space)
+    trainer(pretend)
+    go(search, tmp_path / "two", 7)
+    whole, parts = go(search, tmp_path / "one", 99), go(search, tmp_path / "two", 99)
+    points = [tuple(trial.values.values()) for trial in whole.trials]
+    assert search.space.size == len(points) == len(set(points)) == 12 and whole.complete
+    assert [trial.values for trial in parts.trials] == [trial.values for trial in whole.trials]
+    assert make().space.size == float("inf")
 
 
 def test_the_result_is_a_recipe(trainer: Callable[[Trainer], list[Any]], tmp_path: Path) -> None:

@@ -9,13 +9,16 @@ from typing import Any
 
 from .recipe import Recipe
 
-__all__ = ["BASES", "GPNN_ALONE", "Job", "Row", "key_of", "quick_recipe"]
+__all__ = ["BASES", "GPNN_ALONE", "QUICK_LIMITS", "Job", "Row", "key_of", "quick_recipe"]
 
 BASES = {"GIN": "gin", "GCN": "gcn", "GAT": "gat", "GraphSAGE": "sage"}
 """The paper's names of the base GNNs, and ours."""
 
 GPNN_ALONE = ("d", "distances", "component_feature")
 """Fields of a recipe that mean nothing to a base GNN without GPNN."""
+
+QUICK_LIMITS = {"epochs": 4, "seeds": 2, "hidden": 16, "layers": 2}
+"""The most that a quick run takes of a recipe."""
 
 _ADDED = {"head": "mlp", "distances": False}
 """Fields of the network that came after the first records, and what was so before."""
@@ -136,12 +139,5 @@ def key_of(content: Any) -> str:
 def quick_recipe(recipe: Recipe) -> Recipe:
     """A recipe for a small sample: few epochs, few seeds, a narrow network."""
     space = replace(recipe.nested, trials=min(2, recipe.nested.trials), seeds=1)
-    return replace(
-        recipe,
-        epochs=min(4, recipe.epochs),
-        seeds=min(2, recipe.seeds),
-        hidden=min(16, recipe.hidden),
-        layers=min(2, recipe.layers),
-        nested=space,
-        bases={},
-    )
+    small = {name: min(most, getattr(recipe, name)) for name, most in QUICK_LIMITS.items()}
+    return replace(recipe, nested=space, bases={}, **small)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...files import write_text
+from ..recipe import pick_device
 from . import distribution, partitions, report, statistics
 from .jobs import Job
 from .recipe import Recipe
@@ -78,6 +79,8 @@ def reproduce(
     counted = [table for table in order.tables if table not in TABLES]
     runs = Runs(order.out)
     jobs = jobs_of(trained, order.only, order.quick, order.recipes) if trained else []
+    if jobs:
+        pick_device(order.device)  # what no job could do is said before the first
     if order.fresh:
         runs.forget({job.key for job in jobs} | _counted_keys(order, counted))
     records = runs.read()

@@ -55,7 +55,8 @@ def run_search(
     """Go on with the search in ``out`` until ``trials`` trials are settled or the time is spent.
 
     Args:
-        trials: settled trials in all, those of earlier runs included.
+        trials: settled trials in all, those of earlier runs included; no two are the same, so a
+            small space ends sooner.
         minutes: after which the trial at work is left and the search stops; it can be resumed.
         fresh: forget the search in the folder.
         progress: called with a trial's number and the share of it that is done.
@@ -66,6 +67,7 @@ def run_search(
     if minutes is not None and not minutes > 0:
         raise InputError(f"The minutes of a search must be above 0; got {minutes}.")
     need_optuna()
+    trials = int(min(trials, search.space.size))
     out, deadline = Path(out), None if minutes is None else time.time() + 60 * minutes
     with locked(out / "search.lock", wait=False) as mine:
         if not mine:
@@ -81,12 +83,9 @@ def run_search(
         try:
             while len(kept.settled) < trials and (deadline is None or time.time() < deadline):
                 number = len(kept.settled) + 1
-                ticket, values, same = kept.ask()
-                if same is not None:  # the outcome would be the same
-                    trial = replace(same, number=number, seconds=0.0)
-                else:
-                    tell = _watched(number, deadline, progress)
-                    trial = train_trial(search, number, values, samples, out, data, device, tell)
+                ticket, values = kept.ask()
+                tell = _watched(number, deadline, progress)
+                trial = train_trial(search, number, values, samples, out, data, device, tell)
                 kept.settle(ticket, trial)
                 if settled is not None:
                     settled(trial, kept.best)

@@ -11,6 +11,7 @@ Everything else stays as the recipe has it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,6 +73,25 @@ class SearchSpace:
     def without(self, *names: str) -> SearchSpace:
         """The space without fields that would change nothing."""
         return SearchSpace({k: v for k, v in self.dimensions.items() if k not in names})
+
+    @property
+    def choices(self) -> dict[str, tuple[Any, ...]] | None:
+        """All values of every field, or ``None`` where a field has more than can be told."""
+        found: dict[str, tuple[Any, ...]] = {}
+        for name, held in self.dimensions.items():
+            if isinstance(held, tuple):
+                found[name] = held
+            elif name in _WHOLE:
+                found[name] = tuple(range(int(held.low), int(held.high) + 1))
+            else:
+                return None
+        return found
+
+    @property
+    def size(self) -> float:
+        """How many different trials there can be."""
+        choices = self.choices
+        return math.inf if choices is None else math.prod(map(len, choices.values()))
 
     def suggest(self, trial: Any) -> dict[str, Any]:
         """A value for every field, as Optuna's trial proposes it."""

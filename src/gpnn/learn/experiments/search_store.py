@@ -7,9 +7,12 @@ was killed goes on as if it had not been; the trial it was at is proposed again.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +33,7 @@ class Trial:
         number: from 1.
         values: of the fields searched.
         value, std: of the validation metric over the models, at ``epoch``; ``None`` if it failed.
-        parameters: of one model; seconds: of the trial, 0 where its outcome was known.
+        parameters: of one model; seconds: of the trial.
         reason: why it failed, or "".
     """
 
@@ -87,15 +90,34 @@ class Trials:
         wanted = (max if self.higher else min)(value for value, _ in held)
         return next(trial for value, trial in held if value == wanted)
 
-    def ask(self) -> tuple[Any, dict[str, Any], Trial | None]:
-        """A proposal: its ticket, its values, and the earlier trial with the same values."""
+    def ask(self) -> tuple[Any, dict[str, Any]]:
+        """A proposal that no settled trial has had: its ticket and its values."""
         import optuna
 
-        seed = self.seed * 1_000_003 + len(self.settled)
-        self._study.sampler = optuna.samplers.TPESampler(seed=seed % 2**32)
+        seed = (self.seed * 1_000_003 + len(self.settled)) % 2**32
+        self._study.sampler = optuna.samplers.TPESampler(seed=seed)
         ticket = self._study.ask()
         values = self.space.suggest(ticket)
-        return ticket, values, next((t for t in self.settled if t.values == values), None)
+        if any(trial.values == values for trial in self.settled) and self.space.choices:
+            self._study.tell(ticket, state=optuna.trial.TrialState.FAIL)
+            self._study.enqueue_trial(self._unseen(self.space.choices, seed))
+            ticket = self._study.ask()
+            values = self.space.suggest(ticket)
+        return ticket, values
+
+    def _unseen(self, choices: Mapping[str, Sequence[Any]], seed: int) -> dict[str, Any]:
+        """The first point without a trial, from a random one on."""
+        seen = [dict(trial.values) for trial in self.settled]
+        size = math.prod(map(len, choices.values()))
+        start = random.Random(seed).randrange(size)
+        for place in chain(range(start, size), range(start)):
+            values, rest = {}, place
+            for name, held in choices.items():
+                rest, k = divmod(rest, len(held))
+                values[name] = held[k]
+            if values not in seen:
+                return values
+        raise AssertionError("a search ends when every point has its trial")
 
     def settle(self, ticket: Any, trial: Trial) -> None:
         """Keep what came of a proposal."""
