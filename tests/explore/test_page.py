@@ -285,6 +285,17 @@ def test_pointing_says_why(screen):
     )
 
 
+def test_pointing_before_the_answer_says_why_once_it_is_there(screen):
+    page, held = screen(), []
+    page.page.route("**/api/analyse", lambda route: held.append(route))
+    page.open()
+    page.page.mouse.move(*page.at(0))
+    expect(page.page.locator("#inspect")).to_have_text("Vertex 0.")
+    for route in held:
+        route.continue_()
+    expect(page.page.locator("#inspect")).to_contain_text("Vertex 0 in part 2, degree > 2")
+
+
 def test_mistakes_are_told_and_mended(screen):
     page = screen(allowed=REFUSED).open()
     page.page.click("#own summary")

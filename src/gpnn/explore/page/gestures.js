@@ -11,6 +11,18 @@ const isVertex = (target) => target.isNode?.() && /^\d+$/.test(target.id());
 const isEdge = (target) => target.isEdge?.() && !target.hasClass("rubber");
 const ends = (edge) => [Number(edge.source().id()), Number(edge.target().id())];
 
+let words = () => ""; // about what was pointed at last
+
+/** Say again what was pointed at: the answer of the server may have come since. */
+export function retell() {
+  inspect.textContent = words();
+}
+
+function point(sentence, g, ...ids) {
+  words = () => (store.graphs[g] ? sentence(g, ...ids) : "");
+  retell();
+}
+
 /** Announce what happened; `say(text, bad)` writes to the status line. */
 export function listen(canvas, say) {
   const { cy, g, host } = canvas;
@@ -38,8 +50,8 @@ export function listen(canvas, say) {
   };
   const add = (point) => edit(addVertex(canvas.graph, point), `Added vertex ${canvas.graph.n}.`);
   const tell = (target) => {
-    if (isVertex(target)) inspect.textContent = vertexWords(g, Number(target.id()));
-    else if (isEdge(target)) inspect.textContent = edgeWords(g, ...ends(target));
+    if (isVertex(target)) point(vertexWords, g, Number(target.id()));
+    else if (isEdge(target)) point(edgeWords, g, ...ends(target));
   };
 
   cy.on("mouseover", "node, edge", (event) => tell(event.target));
@@ -109,7 +121,7 @@ function keys(event, canvas, { choose, join, add, edit, say, from }) {
   const here = store.focus?.graph === g ? store.focus.vertex : null;
   const go = (v) => {
     change({ focus: { graph: g, vertex: v } });
-    inspect.textContent = vertexWords(g, v);
+    point(vertexWords, g, v);
     say(vertexWords(g, v));
   };
   const direction = DIRECTIONS[event.key];

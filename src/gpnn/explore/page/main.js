@@ -1,6 +1,7 @@
 /** Start of the page: ask what there is, restore or open graphs, keep all views in step. */
 
 import { bare, get, placed, post } from "./api.js";
+import { retell } from "./gestures.js";
 import { listGallery, listenInputs, openEntry, slots } from "./inputs.js";
 import { drawColours, drawLegend } from "./legend.js";
 import { drawMirror } from "./mirror.js";
@@ -62,6 +63,7 @@ watch((keys) => {
     drawMirror();
     drawPlayer();
     drawColours();
+    retell();
   }
   if (any("found", "graphs")) drawLegend();
   if (any("found", "graphs", "method", "about")) drawVerdicts();
