@@ -293,7 +293,10 @@ def test_graphs_prepared_for_fewer_layers_are_refused():
         model(prepared, layers=3)(prepared.batch())
 
 
-@pytest.mark.parametrize("other", [{"d": 2}, {"distances": True}, {"interactions": "pairs"}])
+@pytest.mark.parametrize(
+    "other",
+    [{"d": 2}, {"distances": True}, {"interactions": "pairs"}, {"scheme": "core + triangle"}],
+)
 def test_graphs_prepared_for_another_model_are_refused(other):
     prepared = ready(**other)
     model(prepared, **other)(prepared.batch())

@@ -33,14 +33,15 @@ def _tree(cls: Any) -> Any:
 
 
 class Reach(NamedTuple):
-    """What α was prepared with: E^δ, the radius of N_d, and whether hop distances count."""
+    """What α was prepared with: λ, E^δ, the radius of N_d, and whether hop distances count."""
 
+    scheme: str
     interactions: str
     d: int
     distances: bool
 
     def __str__(self) -> str:
-        return f"interactions={self.interactions}, d={self.d}, distances={self.distances}"
+        return ", ".join(f"{name}={value}" for name, value in self._asdict().items())
 
 
 @_tree

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..graph.refine import interaction_type
+from ..graph.schemes import get_scheme
 from .conv import PAIR_UPDATES
 
 __all__ = ["GPNNConfig", "Level"]
@@ -76,6 +77,7 @@ class GPNNConfig:
     gpnn: bool = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "scheme", get_scheme(self.scheme).name)
         object.__setattr__(self, "interactions", interaction_type(self.interactions))
         object.__setattr__(self, "codes", tuple(self.codes))
         for name, choices in _CHOICES.items():

@@ -190,7 +190,8 @@ class GPNN(nn.Module):
                 f"The graphs were prepared for {len(batch.rounds)} layers and the model has "
                 f"{len(self.convs)}. Prepare them with layers={len(self.convs)}."
             )
-        own = Reach(self.config.interactions, self.config.d, self.config.distances)
+        config = self.config
+        own = Reach(config.scheme, config.interactions, config.d, config.distances)
         if batch.reach not in (None, own):
             raise InputError(
                 f"The graphs were prepared with {batch.reach}, and the model has {own}. Give both "

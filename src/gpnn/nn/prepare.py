@@ -116,7 +116,9 @@ class Prepared:
             vertex_id=None,
             graph_id=None,
             groups=_groups(bounds),
-            reach=Reach(self.classes.interactions, self.classes.d, self.distances),
+            reach=Reach(
+                self.vocabulary.scheme, self.classes.interactions, self.classes.d, self.distances
+            ),
         )
 
     def _edges(self, row: IntArray, column: IntArray, entry: IntArray, n: int) -> Edges:
