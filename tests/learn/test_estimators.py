@@ -16,7 +16,6 @@ from gpnn import GPNNClassifier, GPNNRegressor, Graphs
 from gpnn.errors import InputError
 from gpnn.learn.inputs import read_inputs
 from gpnn.learn.raw import DEGREE, FEATURES, LABELS, MOLECULE
-from gpnn.learn.store import load_model
 
 TINY: dict[str, Any] = {"layers": 1, "hidden": 8, "epochs": 6, "device": "cpu", "random_state": 0}
 
@@ -223,11 +222,28 @@ def test_bad_graphs() -> None:
         GPNNClassifier(**TINY | {"base": "gan"}).fit(graphs, y)
 
 
-def test_saved_model_is_the_same_model(tmp_path: Any) -> None:
+@pytest.mark.parametrize("names", [("ring", "tail"), (-1, 1), (0.5, 2.5)])
+def test_a_loaded_classifier_is_the_saved_one(names: tuple[Any, Any], tmp_path: Any) -> None:
     graphs, y = rings(8)
-    model = GPNNClassifier(**TINY).fit(graphs, y)
+    y = [names[name == "tail"] for name in y]
+    model = GPNNClassifier(**TINY, scheme="degree", d=2, distances=True).fit(graphs, y)
     model.save(tmp_path)
-    loaded = load_model(tmp_path)
-    assert loaded.encoder.class_names == ("ring", "tail")
-    for name, value in model.model_.model.state_dict().items():
-        assert torch.equal(value, loaded.model.state_dict()[name])
+    loaded = GPNNClassifier.load(tmp_path)
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert loaded.classes_.tolist() == model.classes_.tolist() == [*names]
+    assert np.array_equal(loaded.predict_proba(graphs), model.predict_proba(graphs))
+    assert loaded.predict(graphs).tolist() == model.predict(graphs).tolist()
+    assert (loaded.scheme, loaded.d, loaded.distances) == ("degree", 2, True)
+    assert loaded.history_ == model.history_ and loaded.best_epoch_ == model.best_epoch_
+    with pytest.raises(InputError, match=r"is for classification, and GPNNRegressor is for regr"):
+        GPNNRegressor.load(tmp_path)
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+def test_a_loaded_regressor_is_the_saved_one(targets: int, tmp_path: Any) -> None:
+    graphs, _ = rings(8)
+    y = np.array([[len(graph), graph.number_of_edges()] for graph in graphs])
+    model = GPNNRegressor(**TINY).fit(graphs, y if targets == 2 else y[:, 0])
+    model.save(tmp_path)
+    loaded = GPNNRegressor.load(tmp_path)
+    assert np.array_equal(loaded.predict(graphs), model.predict(graphs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from .inputs import read_inputs, read_labels
 from .raw import Raw
 from .samples import Samples
 from .split import Split, make_split
-from .store import Loaded, save_model
+from .store import Loaded, load_model, save_model
 from .targets import class_names
 from .tasks import Task
 from .train import TrainConfig, fit
@@ -53,6 +53,8 @@ class GPNNEstimator(BaseEstimator):
         model_: the fitted :class:`~gpnn.learn.store.Loaded`.
         history_: one record per epoch; ``best_epoch_``: the one kept, counted from 1.
     """
+
+    _task: ClassVar[Task]
 
     def __init__(
         self,
@@ -100,10 +102,27 @@ class GPNNEstimator(BaseEstimator):
         return tags
 
     def save(self, folder: str | Path) -> None:
-        """Write the fitted model as ``gpnn train`` does: ``gpnn predict`` and ``explain`` read
-        it, as does :func:`~gpnn.learn.store.load_model`."""
+        """Write the fitted model as ``gpnn train`` does: ``gpnn predict``, ``gpnn explain`` and
+        :meth:`load` read it."""
         check_is_fitted(self, "model_")
         save_model(folder, self.model_)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """A fitted estimator from a folder of :meth:`save` or of ``gpnn train``.
+
+        Parameters of the network are those of the model; those of the training, which the folder
+        does not need, are the defaults. Classes that all read as numbers are numbers.
+        """
+        loaded = load_model(folder)
+        if loaded.encoder.task is not cls._task:
+            raise InputError(
+                f"The model in {folder} is for {loaded.encoder.task}, and {cls.__name__} is for "
+                f"{cls._task}. Read it with gpnn.learn.store.load_model."
+            )
+        made = cls(**{name: getattr(loaded.config, name) for name in (*_MODEL, "base", "dropout")})
+        made._keep(loaded)
+        return made
 
     def _fit(self, raw: Raw, encoder: Encoder, y: Tensor) -> None:
         x, edge_labels = encoder.encode(raw)
@@ -122,9 +141,12 @@ class GPNNEstimator(BaseEstimator):
             TrainConfig(seed=seed, **settings),
             _validated(samples, self.validation, seed),
         )
-        self.model_: Loaded = fitted.loaded
-        self.history_ = fitted.history
-        self.best_epoch_ = fitted.best_epoch
+        self._keep(fitted.loaded)
+
+    def _keep(self, loaded: Loaded) -> None:
+        self.model_ = loaded
+        self.history_ = loaded.about.get("history", [])
+        self.best_epoch_ = loaded.about.get("best_epoch")
 
     def _scores(self, graphs: Any) -> NDArray[np.float64]:
         check_is_fitted(self, "model_")
@@ -145,6 +167,8 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
     >>> model.predict_proba(others)  # doctest: +SKIP
     """
 
+    _task = Task.CLASSIFICATION
+
     def fit(self, X: Any, y: Any) -> GPNNClassifier:
         """Learn from a list of graphs and one class per graph: texts or numbers."""
         raw = read_inputs(X)
@@ -159,9 +183,15 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
         if self.classes_.dtype.kind in "fiu":
             names = class_names(self.classes_.astype(np.float64))
         raw = _with_target(raw, "class")
-        encoder = Encoder.fit(raw, Task.CLASSIFICATION, names)
+        encoder = Encoder.fit(raw, self._task, names)
         self._fit(raw, encoder, torch.from_numpy(codes.astype(np.int64).reshape(-1)))
         return self
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        made = super().load(folder)
+        made.classes_ = _classes(made.model_.encoder.class_names)
+        return made
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities [graphs, classes], in the order of ``classes_``."""
@@ -177,6 +207,8 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
 class GPNNRegressor(RegressorMixin, GPNNEstimator):
     """Predicts a number, or several, for every graph; the mean absolute error is minimised.
     Arguments and attributes: see :class:`GPNNEstimator`."""
+
+    _task = Task.REGRESSION
 
     def fit(self, X: Any, y: Any) -> GPNNRegressor:
         """Learn from a list of graphs and a number per graph, or an array [graphs, targets]."""
@@ -198,14 +230,30 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
             ["target"] if table.shape[1] == 1 else [f"target {k + 1}" for k in range(len(table.T))]
         )
         raw = _with_target(raw, *names)
-        encoder = Encoder.fit(raw, Task.REGRESSION, ())
+        encoder = Encoder.fit(raw, self._task, ())
         self._fit(raw, encoder, torch.from_numpy(table).float())
         return self
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        made = super().load(folder)
+        made._flat = made.model_.config.outputs == 1
+        return made
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The values, [graphs] or [graphs, targets] as ``y`` was."""
         found = self._scores(X)
         return found[:, 0] if self._flat else found
+
+
+def _classes(names: tuple[str, ...]) -> NDArray[Any]:
+    """Names of classes as numbers, where all are."""
+    for kind in (int, float):
+        try:
+            return np.array([kind(name) for name in names])
+        except ValueError:
+            continue
+    return np.array(names)
 
 
 def _plain(value: Any) -> Any:
