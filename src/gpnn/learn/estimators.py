@@ -247,12 +247,14 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
 
 
 def _classes(names: tuple[str, ...]) -> NDArray[Any]:
-    """Names of classes as numbers, where all are."""
+    """Names of classes as numbers, where all are, and different ones."""
     for kind in (int, float):
         try:
-            return np.array([kind(name) for name in names])
+            values = [kind(name) for name in names]
         except ValueError:
             continue
+        if len(set(values)) == len(names):
+            return np.array(values)
     return np.array(names)
 
 
