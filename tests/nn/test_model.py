@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
+from torch_geometric.data import Batch, Data
 
 from gpnn.errors import InputError
 from gpnn.graph.convert import as_graphs
@@ -302,6 +303,59 @@ def test_graphs_prepared_for_another_model_are_refused(other):
     model(prepared, **other)(prepared.batch())
     with pytest.raises(InputError, match=r"prepared with .*, and the model has .*Give both"):
         model(prepared)(prepared.batch())
+
+
+def test_the_options_of_prepared_graphs_make_a_model_that_reads_them():
+    for options in ({"scheme": "degree", "d": 2}, {"interactions": "pairs", "distances": True}):
+        prepared = ready(**options)
+        made = GPNN(outputs=3, hidden=8, base="gine", **prepared.options)
+        assert made(prepared.batch()).shape == (188, 3)
+        assert (made.config.codes, made.config.edge_labels) == ((7,), 4)
+        assert {k: getattr(made.config, k) for k in options} == options
+    nothing = prepare(as_graphs([nx.path_graph(4)]), layers=1, node_level=True)
+    made = GPNN(outputs=1, base=None, **nothing.options)
+    assert made(nothing.batch()).shape == (4, 1)
+    floats = prepare(as_graphs([nx.path_graph(4)]), x=torch.ones(4, 2), layers=1)
+    assert GPNN(outputs=1, **floats.options).config.features == 2
+
+
+def test_graphs_cut_into_other_parts_are_refused():
+    """As many parts, but others: core 3 and 4 would be read as core 1 and 2."""
+    first = prepare(as_graphs([nx.cycle_graph(5), nx.path_graph(4)]), scheme="core", layers=1)
+    other = as_graphs([nx.complete_graph(5), nx.complete_graph(4)])
+    apart = prepare(other, scheme="core", layers=1)
+    made = GPNN(outputs=1, **first.options)
+    assert first.parts == apart.parts and made(first.batch()).shape == (2, 1)
+    with pytest.raises(
+        InputError, match=r"prepared with vocabulary=\w+, and the model has vocabulary="
+    ):
+        made(apart.batch())
+    with pytest.warns(UserWarning, match="9 of 9 vertices have a colour not seen"):
+        joined = prepare(other, scheme="core", layers=1, vocabulary=first.vocabulary)
+    assert made(joined.batch()).shape == (2, 1)
+    fewer = prepare(as_graphs([nx.path_graph(4)]), scheme="core", layers=1)
+    with pytest.raises(InputError, match=r"prepared with parts=2, .*, and the model has parts=3"):
+        made(fewer.batch())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"codes": (7, 2)}, "have 1 columns of codes, and the model reads 2 columns of codes"),
+        ({"codes": (), "features": 7}, "have 1 columns of codes, and the model reads 7 features"),
+        ({"codes": ()}, "have 1 columns of codes, and the model reads 0 columns of codes"),
+    ],
+)
+def test_features_that_the_model_does_not_read_are_refused(options, message):
+    prepared = ready()
+    with pytest.raises(InputError, match=message):
+        model(prepared, **options)(prepared.batch())
+
+
+def test_a_batch_of_pyg_is_refused():
+    data = Batch.from_data_list([Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)])
+    with pytest.raises(InputError, match=r"got DataBatch. Make them with prepare_data"):
+        model(ready())(data)
 
 
 def test_configuration_round_trip():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,6 +64,13 @@ class Vocabulary:
     def size(self) -> int:
         """Number of known colours; also the index of the reserved part."""
         return len(self.colours)
+
+    @cached_property
+    def digest(self) -> str:
+        """Equal for equal colours of one scheme, and in practice for these alone."""
+        found = hashlib.sha256(f"{self.scheme} {self.colours.shape}".encode())
+        found.update(np.ascontiguousarray(self.colours, np.int64).tobytes())
+        return found.hexdigest()[:8]
 
     @property
     def labels(self) -> list[str]:

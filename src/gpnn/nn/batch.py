@@ -33,15 +33,20 @@ def _tree(cls: Any) -> Any:
 
 
 class Reach(NamedTuple):
-    """What α was prepared with: λ, E^δ, the radius of N_d, and whether hop distances count."""
+    """What α was prepared with: λ, E^δ, the radius of N_d, whether hop distances count, how many
+    parts there are, and a digest of which they are."""
 
     scheme: str
     interactions: str
     d: int
     distances: bool
+    parts: int
+    vocabulary: str
 
-    def __str__(self) -> str:
-        return ", ".join(f"{name}={value}" for name, value in self._asdict().items())
+    def less(self, other: Reach) -> str:
+        """What differs, in words."""
+        pairs = zip(self._fields, self, other, strict=True)
+        return ", ".join(f"{name}={mine}" for name, mine, its in pairs if mine != its)
 
 
 @_tree

@@ -7,6 +7,7 @@ from functools import reduce
 import torch
 from torch import Tensor, nn
 
+from ..errors import InputError
 from .linear import Linear, linear
 from .lookup import lookup
 
@@ -42,6 +43,7 @@ class FeatureEncoder(nn.Module):
             nn.init.normal_(self.constant)
 
     def forward(self, x: Tensor) -> Tensor:
+        self._check(x)
         if self.linear is not None:
             out: Tensor = self.linear(x)
             return out
@@ -54,6 +56,23 @@ class FeatureEncoder(nn.Module):
             for i, table in enumerate(self.tables)
         )
         return reduce(torch.add, columns)
+
+    def _check(self, x: Tensor) -> None:
+        """Refuse features that the encoder was not made for."""
+        width, floats = x.shape[-1], x.is_floating_point()
+        if self.linear is not None:
+            own = f"{self.linear.in_features} features"
+            fits = floats and width == self.linear.in_features
+        else:
+            sizes = [table.shape[-2] for table in self.tables]
+            own = f"{len(sizes)} columns of codes"
+            fits = width == (sum(sizes) if floats else len(sizes))
+        if not fits:
+            kind = "features" if floats else "columns of codes"
+            raise InputError(
+                f"The graphs have {width} {kind}, and the model reads {own}. Give it what the "
+                "graphs have: GPNN(..., **ready.options)."
+            )
 
     def multi_hot(self, x: Tensor) -> Tensor:
         """Codes as rows of zeros and ones, one column per row of the tables, [rows, Σ sizes]."""

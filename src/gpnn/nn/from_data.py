@@ -34,8 +34,11 @@ def prepare_data(
     ========== ===================================================================================
 
     Args:
-        options: of :func:`~gpnn.nn.prepare.prepare`: scheme, interactions, d, distances and layers,
-            the same as the model's; vocabulary, …
+        options: of :func:`~gpnn.nn.prepare.prepare`: scheme, interactions, d, distances and layers;
+            for graphs that come later also ``vocabulary``, that of the graphs trained on.
+
+    >>> ready = prepare_data(dataset, scheme="core", layers=2)  # doctest: +SKIP
+    >>> model = GPNN(base="gin", outputs=2, **ready.options)  # doctest: +SKIP
     """
     items = source.to_data_list() if isinstance(source, Batch) else source
     items = [items] if isinstance(items, Data) else list(items)

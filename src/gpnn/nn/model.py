@@ -40,7 +40,7 @@ class GPNN(nn.Module):
 
     Args:
         config: the shape of the network; or give its fields by name, as in
-            ``GPNN(base="gin", outputs=2, parts=5, features=7)``.
+            ``GPNN(base="gin", outputs=2, **ready.options)``.
         base: the name of a base GNN or a module of your own,
             ``forward(x, edge_index) -> [n, out_channels]`` (``config.base`` is then "custom").
 
@@ -61,6 +61,7 @@ class GPNN(nn.Module):
         elif options or isinstance(base, str):
             raise InputError("Give either a config or its fields by name, not both.")
         self.config = config
+        self._vocabulary = ""  # of the graphs that came first
         width = config.hidden
         self.encoder = FeatureEncoder(width, config.features, config.codes)
         self.edge_encoder = None
@@ -135,6 +136,11 @@ class GPNN(nn.Module):
 
     def _embedded(self, batch: GraphBatch) -> list[Tensor]:
         """h_v as the blocks of features that it is made of."""
+        if not isinstance(batch, GraphBatch):
+            raise InputError(
+                f"A GPNN reads batches of prepared graphs; got {type(batch).__name__}. Make them "
+                "with prepare_data(dataset).batches(range(len(dataset)), size=32)."
+            )
         x = self.encoder(batch.x)
         if not self.config.gpnn:
             return [self._run_base(x, batch)]
@@ -190,13 +196,20 @@ class GPNN(nn.Module):
                 f"The graphs were prepared for {len(batch.rounds)} layers and the model has "
                 f"{len(self.convs)}. Prepare them with layers={len(self.convs)}."
             )
-        config = self.config
-        own = Reach(config.scheme, config.interactions, config.d, config.distances)
-        if batch.reach not in (None, own):
+        if batch.reach is None:
+            return
+        config, met = self.config, self._vocabulary or batch.reach.vocabulary
+        own = Reach(
+            config.scheme, config.interactions, config.d, config.distances, config.parts, met
+        )
+        if batch.reach != own:
             raise InputError(
-                f"The graphs were prepared with {batch.reach}, and the model has {own}. Give both "
-                "the same."
+                f"The graphs were prepared with {batch.reach.less(own)}, and the model has "
+                f"{own.less(batch.reach)}. Give both the same: the model the options of what it is "
+                "trained on, GPNN(..., **ready.options), and later graphs its parts, "
+                "prepare_data(..., vocabulary=ready.vocabulary)."
             )
+        self._vocabulary = met
 
     def _start(self, batch: GraphBatch) -> Tensor:
         """α of the start classes."""

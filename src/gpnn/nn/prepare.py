@@ -65,6 +65,26 @@ class Prepared:
         """Parts of the vocabulary, the reserved one included, as the model asks for."""
         return self.vocabulary.size + 1
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """What a model for these graphs has to be given, beside its outputs."""
+        floats, width = self.x.is_floating_point(), int(self.x.shape[1])
+        codes = () if floats else tuple(int(c.max()) + 1 if len(c) else 1 for c in self.x.T)
+        features = self.edge_features
+        return {
+            "scheme": self.vocabulary.scheme,
+            "interactions": self.classes.interactions,
+            "d": self.classes.d,
+            "distances": self.distances,
+            "layers": self.classes.rounds,
+            "parts": self.parts,
+            "features": width if floats else 0,
+            "codes": codes,
+            "edge_labels": int(self.edge_label.max(initial=0)),
+            "edge_features": 0 if features is None else int(features.shape[1]),
+            "level": "node" if self.node_level else "graph",
+        }
+
     def batches(
         self, graphs: IntArray, size: int, generator: np.random.Generator | None = None
     ) -> Iterator[GraphBatch]:
@@ -117,7 +137,12 @@ class Prepared:
             graph_id=None,
             groups=_groups(bounds),
             reach=Reach(
-                self.vocabulary.scheme, self.classes.interactions, self.classes.d, self.distances
+                self.vocabulary.scheme,
+                self.classes.interactions,
+                self.classes.d,
+                self.distances,
+                self.parts,
+                self.vocabulary.digest,
             ),
         )
 
