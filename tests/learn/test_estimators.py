@@ -181,6 +181,8 @@ def test_bad_labels() -> None:
         model.fit(graphs[:2], y[:2])
     with pytest.raises(InputError, match="y is missing"):
         model.fit(graphs, None)
+    with pytest.raises(InputError, match=r"no classes. Take GPNNRegressor"):
+        model.fit(graphs, [0.5, 1.5, 0.5, 1.5, 0.5, 1.5])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -222,11 +224,12 @@ def test_bad_graphs() -> None:
         GPNNClassifier(**TINY | {"base": "gan"}).fit(graphs, y)
 
 
-@pytest.mark.parametrize("names", [("ring", "tail"), ("1", "01"), (-1, 1), (0.5, 2.5)])
+@pytest.mark.parametrize("names", [("ring", "tail"), ("1", "01"), (-1, 1)])
 def test_a_loaded_classifier_is_the_saved_one(names: tuple[Any, Any], tmp_path: Any) -> None:
     graphs, y = rings(8)
     y = [names[name == "tail"] for name in y]
-    model = GPNNClassifier(**TINY, scheme="degree", d=2, distances=True).fit(graphs, y)
+    trained = {"lr": 0.003, "batch_size": 7, "patience": 3, "weight_decay": 1e-3}
+    model = GPNNClassifier(**TINY, **trained, scheme="degree", d=2, distances=True).fit(graphs, y)
     model.save(tmp_path)
     loaded = GPNNClassifier.load(tmp_path)
     assert loaded.classes_.dtype == model.classes_.dtype
@@ -234,8 +237,11 @@ def test_a_loaded_classifier_is_the_saved_one(names: tuple[Any, Any], tmp_path: 
     assert np.array_equal(loaded.predict_proba(graphs), model.predict_proba(graphs))
     assert loaded.predict(graphs).tolist() == model.predict(graphs).tolist()
     assert (loaded.scheme, loaded.d, loaded.distances) == ("degree", 2, True)
+    assert {name: getattr(loaded, name) for name in trained} == trained and loaded.epochs == 6
     assert loaded.history_ == model.history_ and loaded.best_epoch_ == model.best_epoch_
-    with pytest.raises(InputError, match=r"is for classification, and GPNNRegressor is for regr"):
+    with pytest.raises(
+        InputError, match=r"GPNNRegressor is for regression. Read it with GPNNClassifier.load"
+    ):
         GPNNRegressor.load(tmp_path)
 
 

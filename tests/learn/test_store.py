@@ -35,6 +35,8 @@ def test_a_model_comes_back_to_the_bit(fitted: Fitted, tmp_path: Path) -> None:
 
 
 def test_damaged_foreign_and_newer_files(fitted: Fitted, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere does not exist. Name the folder that 'gpnn tr"):
+        load_model(tmp_path / "nowhere")
     with pytest.raises(InputError, match=r"is not a model: it has no model.json. Name the folder"):
         load_model(tmp_path)
     save_model(tmp_path, fitted.loaded)

@@ -64,7 +64,7 @@ def command_line(*left_out: str) -> str:
             skip = False
         elif word in left_out:
             skip = True
-        elif word != "--json":
+        elif word not in ("--json", "--fresh", "--resume"):
             words.append(word)
     return " ".join(["gpnn", *words])
 

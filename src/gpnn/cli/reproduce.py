@@ -128,8 +128,8 @@ def _recipes(paths: list[Path]) -> dict[str, Recipe]:
     for name in found:
         if name not in list_recipes():
             raise InputError(
-                f"The recipe {name!r} belongs to no column of a table. Call the file after one: "
-                f"{', '.join(f'{known}.toml' for known in list_recipes())}."
+                f"The recipe {name!r} belongs to no column of a table. Call the file after one, or "
+                f"give it the field name: {', '.join(list_recipes())}."
             )
     return found
 

@@ -147,9 +147,12 @@ def _folder(plan: Search) -> str:
 
 
 def _tell(plan: Search, count: int, minutes: float | None, folder: Path) -> None:
+    from ..learn.experiments.search_trial import QUICK_EPOCHS
+
     time = "" if minutes is None else f", {minutes:g} minutes at most"
     whole = ", one for every point," if count == plan.space.size else ""
-    quick = "QUICK: a small sample, to see that it works\n" if plan.quick else ""
+    most = f"a small sample and {QUICK_EPOCHS} epochs at most, to see that it works"
+    quick = f"QUICK: {most}\n" if plan.quick else ""
     notes().print(
         f"{quick}search    {plan.recipe.name}, {plan.row.title}\n"
         f"space     {plan.space}\n"

@@ -200,9 +200,13 @@ def _show(fitted: Fitted, folder: Path, picture: Path) -> None:
     name = about["metric"]
     found = {part: values.get(name) for part, values in fitted.metrics.items()}
     said = ", ".join(f"{part} {value:.4f}" for part, value in found.items() if value is not None)
+    ran, run = about["epochs"], about["run"]["train"]
+    early = f", then {run['patience']} without a better one" if ran < run["epochs"] else ""
+    if fitted.resumed == ran:
+        notes().print("the run was finished already: nothing was trained", markup=False)
     show(
         f"{fitted.loaded.model}",
-        f"{name}: {said} (epoch {fitted.best_epoch} of {about['epochs']}, best on valid; "
+        f"{name}: {said} (epoch {fitted.best_epoch} of {ran}{early}, best on valid; "
         f"{about['seconds']:.1f} s on {about['device']})",
         f"model {folder}, curves {picture}",
     )

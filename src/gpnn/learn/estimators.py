@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
@@ -29,6 +30,7 @@ __all__ = ["GPNNClassifier", "GPNNEstimator", "GPNNRegressor"]
 
 _MODEL = ("scheme", "interactions", "d", "distances", "layers", "hidden", "readout", "gpnn")
 _TRAIN = ("epochs", "patience", "batch_size", "lr", "weight_decay", "device")
+_READ_BY = {Task.CLASSIFICATION: "GPNNClassifier.load", Task.REGRESSION: "GPNNRegressor.load"}
 
 
 class GPNNEstimator(BaseEstimator):
@@ -111,18 +113,25 @@ class GPNNEstimator(BaseEstimator):
     def load(cls, folder: str | Path) -> Self:
         """A fitted estimator from a folder of :meth:`save` or of ``gpnn train``.
 
-        Parameters of the network are those of the model; those of the training, which the folder
-        does not need, are the defaults. Classes that all read as numbers are numbers.
+        Parameters are those of the model and its training; ``validation``, ``device`` and
+        ``random_state`` are the defaults. Classes that all read as numbers are numbers.
         """
         loaded = load_model(folder)
-        if loaded.encoder.task is not cls._task:
+        task = loaded.encoder.task
+        if task is not cls._task:
             raise InputError(
-                f"The model in {folder} is for {loaded.encoder.task}, and {cls.__name__} is for "
-                f"{cls._task}. Read it with gpnn.learn.store.load_model."
+                f"The model in {folder} is for {task}, and {cls.__name__} is for {cls._task}. Read "
+                f"it with {_READ_BY.get(task, 'gpnn.learn.store.load_model')}."
             )
-        made = cls(**{name: getattr(loaded.config, name) for name in (*_MODEL, "base", "dropout")})
+        options = {name: getattr(loaded.config, name) for name in (*_MODEL, "base", "dropout")}
+        trained = loaded.about.get("run", {}).get("train", {})
+        made = cls(**options, **{name: trained[name] for name in _TRAIN if name in trained})
         made._keep(loaded)
+        made._restore(loaded)
         return made
+
+    def _restore(self, loaded: Loaded) -> None:
+        """Set what ``fit`` learns of ``y``: every kind of estimator has its own."""
 
     def _fit(self, raw: Raw, encoder: Encoder, y: Tensor) -> None:
         x, edge_labels = encoder.encode(raw)
@@ -175,6 +184,8 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
         labels = read_labels(y, len(raw.graphs))
         if labels.ndim != 1:
             raise InputError(f"y must hold one class per graph; got shape {labels.shape}.")
+        if type_of_target(labels) == "continuous":
+            raise InputError("y holds numbers that are no classes. Take GPNNRegressor for them.")
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             only = _plain(self.classes_[0])
@@ -187,11 +198,8 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
         self._fit(raw, encoder, torch.from_numpy(codes.astype(np.int64).reshape(-1)))
         return self
 
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        made = super().load(folder)
-        made.classes_ = _classes(made.model_.encoder.class_names)
-        return made
+    def _restore(self, loaded: Loaded) -> None:
+        self.classes_ = _classes(loaded.encoder.class_names)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities [graphs, classes], in the order of ``classes_``."""
@@ -234,11 +242,8 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
         self._fit(raw, encoder, torch.from_numpy(table).float())
         return self
 
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        made = super().load(folder)
-        made._flat = made.model_.config.outputs == 1
-        return made
+    def _restore(self, loaded: Loaded) -> None:
+        self._flat = loaded.config.outputs == 1
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The values, [graphs] or [graphs, targets] as ``y`` was."""
@@ -248,14 +253,11 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
 
 def _classes(names: tuple[str, ...]) -> NDArray[Any]:
     """Names of classes as numbers, where all are, and different ones."""
-    for kind in (int, float):
-        try:
-            values = [kind(name) for name in names]
-        except ValueError:
-            continue
-        if len(set(values)) == len(names):
-            return np.array(values)
-    return np.array(names)
+    try:
+        values = [int(name) for name in names]
+    except ValueError:
+        return np.array(names)
+    return np.array(values if len(set(values)) == len(names) else names)
 
 
 def _plain(value: Any) -> Any:

@@ -188,8 +188,9 @@ def _card(path: Path) -> dict[str, Any]:
             "goes on where it stopped."
         )
     if not path.is_file():
+        why = f"is not a model: it has no {CARD}" if path.parent.exists() else "does not exist"
         raise InputError(
-            f"{path.parent} is not a model: it has no {CARD}. Name the folder that 'gpnn train' "
+            f"{path.parent} {why}. Name the folder that 'gpnn train' or the save of an estimator "
             "wrote."
         )
     try:

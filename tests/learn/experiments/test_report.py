@@ -49,6 +49,12 @@ def test_what_is_below_the_paper_is_listed() -> None:
     assert section(page(record(*ZINC, "GIN (wide: core-degree)", 0.5, 0.1))) == ""
 
 
+def test_a_control_is_called_one() -> None:
+    said = "`GPNN trivial cross on GIN`: not in the paper."
+    assert said in page(record(*ZINC, "GIN", 0.276, 0.014))
+    assert said not in page(record("Wisconsin", "node", "GIN", 0.605, 0.01))
+
+
 def test_accuracies_are_better_high() -> None:
     """The paper has 70.5 ± 1.6 for GIN on Wisconsin."""
     low = section(page(record("Wisconsin", "node", "GIN", 0.605, 0.01)))

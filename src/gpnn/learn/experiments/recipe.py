@@ -177,7 +177,10 @@ def load_recipe(name: str) -> Recipe:
     """The package's recipe of a dataset (of a table's column, such as ZINC-edge-features)."""
     known = list_recipes()
     if name not in known:
-        raise InputError(f"There is no recipe {name!r}. There are {', '.join(known)}.")
+        raise InputError(
+            f"There is no recipe {name!r}. There are {', '.join(known)}; or name a file, such as "
+            "mine.toml."
+        )
     with resources.as_file(resources.files(__package__) / "recipes") as folder:
         return read_recipe(folder / f"{name}.toml")
 
@@ -189,7 +192,7 @@ def read_recipe(path: str | Path) -> Recipe:
     content.setdefault("name", path.stem)
     content.setdefault("dataset", content["name"])
     try:
-        refuse_unknown(content, "a recipe", {f.name for f in fields(Recipe)})
+        refuse_unknown(content, "a recipe", {"extends"} | {f.name for f in fields(Recipe)})
         nested = content.pop("nested", {})
         refuse_unknown(nested, "nested", {f.name for f in fields(Space)})
         return Recipe(**content, nested=Space(**nested))

@@ -9,7 +9,7 @@ from .paper import Figure
 from .protocols import Summary, get_protocol
 from .recipe import Recipe
 from .results import Entry, Part, deviations, shortfall, used
-from .tables import TABLES
+from .tables import CONTROLS, TABLES
 
 __all__ = ["QUICK", "made_with", "spent", "to_markdown"]
 
@@ -21,10 +21,10 @@ NONE = "—"
 _LEGEND = """\
 *Measured* and *paper* are mean ± standard deviation; *s.e.* is the standard error of the measured
 mean. *Difference* is measured less paper in units of the combined standard deviation,
-√(s₁² + s₂²). *Gain* is the mean difference to the base GNN on the same folds and seeds, ± its
-standard error: over the base at the same width, and over the base widened to as many parameters;
-positive is better, for errors too. An empty cell (—) was not measured, or is not in the paper.
-`tu-nested` has no published figure.
+√(s₁² + s₂²): below 0 is better for errors, above 0 for the others. *Gain* is the mean difference to
+the base GNN on the same folds and seeds, ± its standard error: over the base at the same width, and
+over the base widened to as many parameters; positive is better, for errors too. An empty cell (—)
+was not measured, or is not in the paper. `tu-nested` has no published figure.
 """
 
 
@@ -37,6 +37,7 @@ def to_markdown(table: str, parts: Sequence[Part], command: str, quick: bool = F
     lines += [f"Made by `{command}` from `runs.jsonl`. {made_with(records)}", ""]
     lines += ["Accuracy and ROC-AUC in per cent; mean absolute error as it is. " + _LEGEND]
     lines += _protocols(parts)
+    lines += _controls(table)
     for protocol in dict.fromkeys(part.protocol for part in parts):
         lines += _overview([part for part in parts if part.protocol == protocol])
     lines += [] if quick else _below(parts)
@@ -62,6 +63,12 @@ def spent(records: Iterable[dict[str, Any]]) -> str:
     jobs = {r["key"].partition(":")[0]: r for r in records}.values()
     hours = sum(r["seconds"] + r.get("about", {}).get("prepare_seconds", 0) for r in jobs) / 3600
     return f"{hours:.1f} h of computing" if hours >= 1 else f"{60 * hours:.1f} min of computing"
+
+
+def _controls(table: str) -> list[str]:
+    names = [f"`{row.title}`" for row in CONTROLS.get(table, ())]
+    said = "not in the paper. One part with the same radius shows what the hops do without parts."
+    return [f"- {', '.join(names)}: {said}", ""] if names else []
 
 
 def _protocols(parts: Sequence[Part]) -> list[str]:

@@ -68,6 +68,7 @@ def run_search(
         raise InputError(f"The minutes of a search must be above 0; got {minutes}.")
     need_optuna()
     trials = int(min(trials, search.space.size))
+    pick_device(device)  # what no trial could do is said before the first
     out, deadline = Path(out), None if minutes is None else time.time() + 60 * minutes
     with locked(out / "search.lock", wait=False) as mine:
         if not mine:
@@ -76,7 +77,6 @@ def run_search(
             (out / STORAGE).unlink(missing_ok=True)
             shutil.rmtree(out / "work", ignore_errors=True)
         samples = load_data(search.recipe, data, search.quick)
-        pick_device(device)  # what no trial could do is said before the first
         validation_replicas(search, search.recipe, samples, data)
         metric, about = samples.task.metric, {**search.to_dict(), "data": samples.digest()}
         kept = Trials(out, about, higher_is_better(metric), search.space, search.seed)

@@ -11,7 +11,17 @@ from .jobs import BASES, Job, Row, quick_recipe
 from .paper import Cell, cells
 from .recipe import Recipe, load_recipe
 
-__all__ = ["ALL", "TABLES", "Column", "columns", "jobs_of", "make_job", "named", "selected"]
+__all__ = [
+    "ALL",
+    "CONTROLS",
+    "TABLES",
+    "Column",
+    "columns",
+    "jobs_of",
+    "make_job",
+    "named",
+    "selected",
+]
 
 TABLES = {
     "graph-classification": "graph classification, TU collections and OGB molecules",
@@ -75,7 +85,7 @@ def _column(table: str, dataset: str, held: Sequence[Cell]) -> Column:
     protocols = ("node",) if node else _PROTOCOLS[held[0].metric]
     rows: dict[Row, None] = {}
     quoted: dict[str, None] = {}
-    for row in _CONTROLS.get(table, ()):
+    for row in CONTROLS.get(table, ()):
         rows |= dict.fromkeys((row.plain, row.widened, row))
     for cell in held:
         if cell.method == "GPNN":
@@ -89,7 +99,7 @@ def _column(table: str, dataset: str, held: Sequence[Cell]) -> Column:
     return Column(table, dataset, protocols, tuple(sorted(rows, key=order.__getitem__)), (*quoted,))
 
 
-_CONTROLS = {"regression": (Row("GIN", "trivial", "cross"),)}
+CONTROLS = {"regression": (Row("GIN", "trivial", "cross"),)}
 """Rows that the paper does not have: one part with the recipe's radius tells hops from parts."""
 
 _BLIND = {("ZINC-edge-features", "GCN")}
@@ -121,11 +131,13 @@ def jobs_of(
         for job in [make_job(column.dataset, row, family, quick, recipes)]
     }
     if only and tables and not found:
-        names = list(dict.fromkeys(c.dataset for table in tables for c in columns(table)))
+        held = [column for table in tables for column in columns(table)]
+        names = list(dict.fromkeys(column.dataset for column in held))
+        methods = dict.fromkeys(row.method for column in held for row in column.rows)
         raise InputError(
             f"Nothing is called {' or '.join(only)}. Give dataset/method/scheme/interactions, such "
             f"as {names[0]}/GPNN/core-degree or '*/GIN'. Datasets are {', '.join(names)}; methods "
-            f"GPNN, {', '.join(BASES)} and, widened, {next(iter(BASES))}-wide."
+            f"{', '.join(methods)}, not each with every dataset."
         )
     return sorted(found.values(), key=lambda job: job.recipe.dataset)
 
