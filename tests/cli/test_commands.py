@@ -202,7 +202,7 @@ def test_an_interrupted_command_says_so(gpnn, monkeypatch, words, said):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gpnn.learn.experiments.search_store.need_optuna", interrupt)
+    monkeypatch.setattr("gpnn.cli.search.use_threads", interrupt)
     monkeypatch.setattr("gpnn.cli.schemes.show", interrupt)
     done = gpnn(*words)
     assert done.code == 130 and done.err.endswith(said)

@@ -152,6 +152,22 @@ def test_predict_writes_a_line_per_row(model: Path, tmp_path: Path) -> None:
     run("predict", str(model), str(source), "--strict", fails="2 of 4 rows of")
 
 
+def test_predict_keeps_columns(model: Path, tmp_path: Path) -> None:
+    source, out = tmp_path / "new.csv", tmp_path / "found.csv"
+    source.write_text("name,smiles,kind,reason\na,CCO,x,r\nb,what,y,r\n\nd,CCCC,,r\n")
+    words = ["predict", str(model), str(source), "--keep", "kind", "--keep", "name"]
+    with pytest.warns(UserWarning, match=r"1 of 3 rows"):
+        run(*words, "--out", str(out))
+    rows = rows_of(out)
+    assert list(rows[0])[:5] == ["row", "input", "kind", "name", "prediction"]
+    told = [(row["input"], row["kind"], row["name"], row["reason"] != "") for row in rows]
+    assert told == [("CCO", "x", "a", False), ("what", "y", "b", True), ("CCCC", "", "d", False)]
+    run(*words, "--keep", "mass", fails="has no column 'mass'; its columns are name, smiles")
+    run(*words, "--keep", "reason", fails="'reason' cannot be kept: the answer has one of its own")
+    run("predict", str(model), "smiles:C", "--keep", "kind", fails="smiles:C is none")
+    run("predict", str(model), f"{source}:1", fails="is a file, and a colon picks a graph")
+
+
 def test_predict_one_molecule_and_show(model: Path) -> None:
     found = json.loads(run("predict", str(model), "smiles:CCO", "--json").stdout)
     assert found["rows"][0]["input"] == "CCO"
@@ -183,6 +199,15 @@ def test_several_targets(table: Path, tmp_path: Path) -> None:
     run("train", str(numbers), "--out", str(tmp_path / "n"), "--base", "none", *QUICK)
     run("predict", str(tmp_path / "n"), str(numbers), "--out", str(out))
     assert list(rows_of(out)[0]) == ["row", "input", "prediction", "reason"]
+
+
+def test_classes_that_differ_in_case_are_named(tmp_path: Path) -> None:
+    source = tmp_path / "case.csv"
+    kinds = ("Yes", "no", "yes", "no") * 3
+    lines = [f"{text},{kind}" for text, kind in zip(ALCOHOLS, kinds, strict=False)]
+    source.write_text("smiles,alcohol\n" + "\n".join(lines) + "\n")
+    with pytest.warns(UserWarning, match="The classes 'Yes' and 'yes' differ in case alone"):
+        run("train", str(source), "--out", str(tmp_path / "m"), *QUICK)
 
 
 def test_mistakes(table: Path, tmp_path: Path) -> None:

@@ -29,6 +29,10 @@ def predict(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The CSV to write; else a few are shown.")
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="A column of the table to copy beside; may be repeated."),
+    ] = None,
     smiles: Smiles = None,
     device: Device = "auto",
     threads: Threads = 1,
@@ -47,12 +51,18 @@ def predict(
     if out is not None and out.suffix.lower() != ".csv":
         raise InputError(f"Cannot write '{out}': give a name that ends in .csv.")
     loaded = load_model(model, pick_device(device))
+    header, kept = _header(loaded), _columns(source, keep or [])
+    if twice := [name for name in kept if name in header]:
+        raise InputError(f"The column {twice[0]!r} cannot be kept: the answer has one of its own.")
     samples = samples_of(
         source, None, smiles, None, data, strict, like=loaded.encoder, labelled=False
     )
     with working(f"predicting {len(samples):,} rows …"):
         scores = loaded.predict(samples)
-    header, rows = _header(loaded), list(_rows(loaded, samples, scores))
+    rows = list(_rows(loaded, samples, scores))
+    header[2:2] = kept
+    for row in rows:
+        row[2:2] = [values[row[0] - 1] for values in kept.values()]
     if out is not None:
         _write(out, header, rows)
         notes().print(f"wrote {out}: {len(rows):,} rows, {len(samples.skipped):,} without a "
@@ -62,6 +72,21 @@ def predict(
               "rows": [dict(zip(header, row, strict=True)) for row in rows]})  # fmt: skip
     elif out is None:
         _show(header, rows)
+
+
+def _columns(source: str, names: list[str]) -> dict[str, list[str]]:
+    """Columns of a table, by name."""
+    from ..learn.table import is_table, read_columns
+
+    if not names:
+        return {}
+    path = Path(source).expanduser()
+    if not is_table(path) or not path.is_file():
+        raise InputError(f"--keep copies columns of a table, and {source} is none.")
+    found, columns, _ = read_columns(path)
+    if absent := [name for name in names if name not in columns]:
+        raise InputError(f"{path} has no column {absent[0]!r}; its columns are {', '.join(found)}.")
+    return {name: columns[name] for name in names}
 
 
 def _header(loaded: Loaded) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -148,8 +149,18 @@ def _kind(fitted: Fitted) -> str:
     return f"GPNN {config.scheme} {config.interactions}" + (f" on {base}" if base else "")
 
 
+def _tell_alike(names: tuple[str, ...]) -> None:
+    """Classes that are spelled in two ways are rarely meant as two."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            warnings.warn(f"The classes {other!r} and {name!r} differ in case alone.", stacklevel=2)
+
+
 def _tell_samples(source: str, samples: Samples, split: Split) -> None:
     encoder, console = samples.encoder, notes()
+    _tell_alike(encoder.class_names)
     of = "vertices" if samples.task.node_level else "graphs"
     counts = samples.counts()
     names = ", ".join(f"{name} ({count:,})" for name, count in list(counts.items())[:8])

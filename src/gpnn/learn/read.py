@@ -66,6 +66,11 @@ def _by_name(source: str, read: Callable[[str], Raw]) -> Raw:
     from .registry import get
 
     name, colon, index = source.rpartition(":")
+    if colon and _exists(Path(name).expanduser()):
+        raise InputError(
+            f"{name} is a file, and a colon picks a graph of a dataset alone. Give the file; 'gpnn "
+            "explain' picks a row of it with --row."
+        )
     try:
         entry = get(name if colon else source)
     except InputError as error:

@@ -50,7 +50,8 @@ def infer_task(columns: Mapping[str, Column]) -> Task:
         text = [name for name, values in columns.items() if values.dtype.kind != "f"]
         if text:
             raise InputError(
-                f"Several targets must be numbers, and {text[0]!r} holds text. Name one target."
+                f"Several targets must be numbers, and {text[0]!r} holds text. Name one "
+                "target, or write yes and no as 1 and 0."
             )
         return Task.REGRESSION
     values = next(iter(columns.values()))
