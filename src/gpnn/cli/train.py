@@ -22,6 +22,7 @@ __all__ = ["train"]
 
 Option = typer.Option
 LARGE = 1_000
+FEW = 10
 
 
 def train(
@@ -169,6 +170,8 @@ def _tell_samples(source: str, samples: Samples, split: Split) -> None:
     codes = f"{len(encoder.codes)} columns of {', '.join(map(str, encoder.codes))} values"
     shown = f"{encoder.features:,} numbers" if encoder.features else codes
     edges = f"; {len(encoder.edges)} kinds of edges" if encoder.edges else ""
+    held = len(split.valid)
+    few = f"\nfew       {held} validate: which epoch is best is mostly chance" if held < FEW else ""
     sizes = ", ".join(f"{size:,} {part}" for part, size in split.sizes.items())
     console.print(
         f"source    {source}: {len(samples):,} {of}\n"
@@ -177,7 +180,7 @@ def _tell_samples(source: str, samples: Samples, split: Split) -> None:
         f"{' …' if len(samples.target_names) > 8 else ''}\n"
         f"{kind:9} {names}{more}\n"
         f"features  {encoder.kind}: {shown}{edges}\n"
-        f"split     {sizes} ({split.how})",
+        f"split     {sizes} ({split.how}){few}",
         markup=False,
         soft_wrap=True,
     )
