@@ -166,7 +166,9 @@ def test_predict_keeps_columns(model: Path, tmp_path: Path) -> None:
     run(*words, "--keep", "mass", fails="has no column 'mass'; its columns are name, smiles")
     run(*words, "--keep", "reason", fails="'reason' cannot be kept: the answer has one of its own")
     run("predict", str(model), "smiles:C", "--keep", "kind", fails="smiles:C is none")
-    run("predict", str(model), f"{source}:1", fails="is a file, and a colon picks a graph")
+    (tmp_path / "new.smi").write_text("CCO ethanol\n")
+    run("predict", str(model), str(tmp_path / "new.smi"), "--keep", "name", fails="new.smi is none")
+    run("predict", str(model), f"{source}:1", fails="is a file or folder, and a colon picks")
 
 
 def test_predict_one_molecule_and_show(model: Path) -> None:

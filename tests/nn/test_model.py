@@ -333,6 +333,8 @@ def test_graphs_cut_into_other_parts_are_refused():
     with pytest.warns(UserWarning, match="9 of 9 vertices have a colour not seen"):
         joined = prepare(other, scheme="core", layers=1, vocabulary=first.vocabulary)
     assert made(joined.batch()).shape == (2, 1)
+    made.reset_parameters()
+    assert made(apart.batch()).shape == (2, 1)
     fewer = prepare(as_graphs([nx.path_graph(4)]), scheme="core", layers=1)
     with pytest.raises(InputError, match=r"prepared with parts=2, .*, and the model has parts=3"):
         made(fewer.batch())
@@ -341,9 +343,15 @@ def test_graphs_cut_into_other_parts_are_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"codes": (7, 2)}, "have 1 columns of codes, and the model reads 2 columns of codes"),
-        ({"codes": (), "features": 7}, "have 1 columns of codes, and the model reads 7 features"),
-        ({"codes": ()}, "have 1 columns of codes, and the model reads 0 columns of codes"),
+        (
+            {"codes": (7, 2)},
+            "have 1 columns of codes per vertex or edge, and the model reads 2 columns",
+        ),
+        (
+            {"codes": (), "features": 7},
+            "have 1 columns of codes per vertex or edge, and the model reads 7 feat",
+        ),
+        ({"codes": ()}, "have 1 columns of codes per vertex or edge, and the model reads none"),
     ],
 )
 def test_features_that_the_model_does_not_read_are_refused(options, message):

@@ -43,8 +43,8 @@ class _Commands(typer.core.TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            command = "the same command" + " without --fresh" * ("--fresh" in sys.argv)
-            held = f": {command} goes on" if ctx.invoked_subcommand in _GO_ON else ""
+            kept = ctx.invoked_subcommand in _GO_ON and "--fresh" not in sys.argv
+            held = ": the same command goes on" if kept else ""
             sys.stderr.write(f"gpnn: interrupted{held}\n")
             raise typer.Exit(130) from None
 

@@ -51,7 +51,7 @@ def predict(
     if out is not None and out.suffix.lower() != ".csv":
         raise InputError(f"Cannot write '{out}': give a name that ends in .csv.")
     loaded = load_model(model, pick_device(device))
-    header, kept = _header(loaded), _columns(source, keep or [])
+    header, kept = _header(loaded), _columns(source, keep or [], loaded)
     if twice := [name for name in kept if name in header]:
         raise InputError(f"The column {twice[0]!r} cannot be kept: the answer has one of its own.")
     samples = samples_of(
@@ -74,15 +74,17 @@ def predict(
         _show(header, rows)
 
 
-def _columns(source: str, names: list[str]) -> dict[str, list[str]]:
-    """Columns of a table, by name."""
-    from ..learn.table import is_table, read_columns
+def _columns(source: str, names: list[str], loaded: Loaded) -> dict[str, list[str]]:
+    """Columns of a table of molecules, by name."""
+    from ..learn.raw import MOLECULE
+    from ..learn.table import read_columns
 
     if not names:
         return {}
     path = Path(source).expanduser()
-    if not is_table(path) or not path.is_file():
-        raise InputError(f"--keep copies columns of a table, and {source} is none.")
+    headed = {".csv", ".tsv"} & {suffix.lower() for suffix in path.suffixes}
+    if not headed or not path.is_file() or loaded.encoder.kind != MOLECULE:
+        raise InputError(f"--keep copies columns of a CSV of molecules, and {source} is none.")
     found, columns, _ = read_columns(path)
     if absent := [name for name in names if name not in columns]:
         raise InputError(f"{path} has no column {absent[0]!r}; its columns are {', '.join(found)}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -114,7 +115,8 @@ class GPNNEstimator(BaseEstimator):
         """A fitted estimator from a folder of :meth:`save` or of ``gpnn train``.
 
         Parameters are those of the model and its training; ``validation``, ``device`` and
-        ``random_state`` are the defaults. Classes that all read as numbers are numbers.
+        ``random_state`` are the defaults. Classes are what they were; those of ``gpnn train``,
+        which reads texts, are numbers where all are whole ones.
         """
         loaded = load_model(folder)
         task = loaded.encoder.task
@@ -157,6 +159,10 @@ class GPNNEstimator(BaseEstimator):
         self.history_ = loaded.about.get("history", [])
         self.best_epoch_ = loaded.about.get("best_epoch")
 
+    def _note(self, **facts: Any) -> None:
+        """Keep with the model what :meth:`_restore` needs."""
+        self.model_ = replace(self.model_, about={**self.model_.about, **facts})
+
     def _scores(self, graphs: Any) -> NDArray[np.float64]:
         check_is_fitted(self, "model_")
         raw, encoder = read_inputs(graphs), self.model_.encoder
@@ -184,22 +190,27 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
         labels = read_labels(y, len(raw.graphs))
         if labels.ndim != 1:
             raise InputError(f"y must hold one class per graph; got shape {labels.shape}.")
-        if type_of_target(labels) == "continuous":
+        try:
+            kind = type_of_target(labels)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"y holds no classes: {error}") from None
+        if kind == "continuous":
             raise InputError("y holds numbers that are no classes. Take GPNNRegressor for them.")
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             only = _plain(self.classes_[0])
             raise InputError(f"y holds only the class {only!r}. There is nothing to tell apart.")
         names = tuple(map(str, self.classes_.tolist()))
-        if self.classes_.dtype.kind in "fiu":
+        if self.classes_.dtype.kind == "f":
             names = class_names(self.classes_.astype(np.float64))
         raw = _with_target(raw, "class")
         encoder = Encoder.fit(raw, self._task, names)
         self._fit(raw, encoder, torch.from_numpy(codes.astype(np.int64).reshape(-1)))
+        self._note(classes=self.classes_.dtype.kind)
         return self
 
     def _restore(self, loaded: Loaded) -> None:
-        self.classes_ = _classes(loaded.encoder.class_names)
+        self.classes_ = _classes(loaded.encoder.class_names, loaded.about.get("classes"))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities [graphs, classes], in the order of ``classes_``."""
@@ -240,10 +251,11 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
         raw = _with_target(raw, *names)
         encoder = Encoder.fit(raw, self._task, ())
         self._fit(raw, encoder, torch.from_numpy(table).float())
+        self._note(flat=self._flat)
         return self
 
     def _restore(self, loaded: Loaded) -> None:
-        self._flat = loaded.config.outputs == 1
+        self._flat = loaded.about.get("flat", loaded.config.outputs == 1)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The values, [graphs] or [graphs, targets] as ``y`` was."""
@@ -251,13 +263,15 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
         return found[:, 0] if self._flat else found
 
 
-def _classes(names: tuple[str, ...]) -> NDArray[Any]:
-    """Names of classes as numbers, where all are, and different ones."""
-    try:
-        values = [int(name) for name in names]
-    except ValueError:
-        return np.array(names)
-    return np.array(values if len(set(values)) == len(names) else names)
+def _classes(names: tuple[str, ...], kind: str | None) -> NDArray[Any]:
+    """Classes of NumPy's kind, from their names; without one, whole numbers are numbers."""
+    if kind is None:
+        kind = "i" if all(re.fullmatch(r"0|-?[1-9]\d*", name) for name in names) else "U"
+    if kind == "b":
+        return np.array([name == "True" for name in names])
+    if kind in "iu":
+        return np.array([int(name) for name in names])
+    return np.array(names, np.float64 if kind == "f" else None)
 
 
 def _plain(value: Any) -> Any:

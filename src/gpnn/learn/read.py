@@ -66,14 +66,14 @@ def _by_name(source: str, read: Callable[[str], Raw]) -> Raw:
     from .registry import get
 
     name, colon, index = source.rpartition(":")
-    if colon and _exists(Path(name).expanduser()):
-        raise InputError(
-            f"{name} is a file, and a colon picks a graph of a dataset alone. Give the file; 'gpnn "
-            "explain' picks a row of it with --row."
-        )
     try:
         entry = get(name if colon else source)
     except InputError as error:
+        if colon and _exists(Path(name).expanduser()):
+            raise InputError(
+                f"{name} is a file or folder, and a colon picks a graph of a dataset alone. Give "
+                "it as it is; 'gpnn explain' picks a row with --row."
+            ) from None
         raise InputError(
             f"{source!r} is no file or folder. {error} A molecule or graph itself is written "
             "smiles:CCO or g6:TEXT."

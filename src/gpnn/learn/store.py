@@ -168,9 +168,11 @@ def load_model(folder: str | Path, device: torch.device | str = "cpu") -> Loaded
         if {name: value.shape for name, value in tensors.items()} != shapes:
             raise InputError(f"{damaged}: the weights do not fit its configuration. Copy it again.")
         model.load_state_dict(tensors)
+        vocabulary = Vocabulary.from_dict(card["vocabulary"])
+        model.vocabulary = vocabulary.digest
         loaded = Loaded(
             model.to(device).eval(),
-            Vocabulary.from_dict(card["vocabulary"]),
+            vocabulary,
             Encoder.from_dict(card["encoder"]),
             tuple(card["shift"]),
             tuple(card["scale"]),

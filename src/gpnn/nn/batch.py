@@ -33,8 +33,8 @@ def _tree(cls: Any) -> Any:
 
 
 class Reach(NamedTuple):
-    """What α was prepared with: λ, E^δ, the radius of N_d, whether hop distances count, how many
-    parts there are, and a digest of which they are."""
+    """What graphs were prepared with: λ, E^δ, the radius of N_d, whether hop distances count, how
+    many parts there are, and a digest of which they are."""
 
     scheme: str
     interactions: str
@@ -43,7 +43,7 @@ class Reach(NamedTuple):
     parts: int
     vocabulary: str
 
-    def less(self, other: Reach) -> str:
+    def differing(self, other: Reach) -> str:
         """What differs, in words."""
         pairs = zip(self._fields, self, other, strict=True)
         return ", ".join(f"{name}={mine}" for name, mine, its in pairs if mine != its)

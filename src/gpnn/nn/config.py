@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..graph.refine import interaction_type
-from ..graph.schemes import get_scheme
+from ..graph.schemes import Scheme, get_scheme
 from .conv import PAIR_UPDATES
 
 __all__ = ["GPNNConfig", "Level"]
@@ -28,6 +28,16 @@ _CHOICES = {
     "head": ("mlp", "linear"),
     "level": tuple(Level),
 }
+
+
+def _scheme_name(scheme: str | Scheme) -> str:
+    """As the registry spells it; a scheme of one's own need not be registered."""
+    if not isinstance(scheme, str | Scheme):
+        raise InputError(f"scheme must be the name of a scheme; got {scheme!r}.")
+    try:
+        return get_scheme(scheme).name
+    except InputError:
+        return str(scheme)
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,7 @@ class GPNNConfig:
     gpnn: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scheme", get_scheme(self.scheme).name)
+        object.__setattr__(self, "scheme", _scheme_name(self.scheme))
         object.__setattr__(self, "interactions", interaction_type(self.interactions))
         object.__setattr__(self, "codes", tuple(self.codes))
         for name, choices in _CHOICES.items():

@@ -65,13 +65,13 @@ class FeatureEncoder(nn.Module):
             fits = floats and width == self.linear.in_features
         else:
             sizes = [table.shape[-2] for table in self.tables]
-            own = f"{len(sizes)} columns of codes"
+            own = f"{len(sizes)} columns of codes" if sizes else "none"
             fits = width == (sum(sizes) if floats else len(sizes))
         if not fits:
             kind = "features" if floats else "columns of codes"
             raise InputError(
-                f"The graphs have {width} {kind}, and the model reads {own}. Give it what the "
-                "graphs have: GPNN(..., **ready.options)."
+                f"The graphs have {width} {kind} per vertex or edge, and the model reads {own}. "
+                "Give it what the graphs have: GPNN(..., **ready.options)."
             )
 
     def multi_hot(self, x: Tensor) -> Tensor:

@@ -44,6 +44,9 @@ class GPNN(nn.Module):
         base: the name of a base GNN or a module of your own,
             ``forward(x, edge_index) -> [n, out_channels]`` (``config.base`` is then "custom").
 
+    Attributes:
+        vocabulary: digest of the parts that it knows: those of the graphs that came first.
+
     Shapes: a :class:`~gpnn.nn.batch.GraphBatch` → [graphs, outputs] or [n, outputs].
     """
 
@@ -61,7 +64,6 @@ class GPNN(nn.Module):
         elif options or isinstance(base, str):
             raise InputError("Give either a config or its fields by name, not both.")
         self.config = config
-        self._vocabulary = ""  # of the graphs that came first
         width = config.hidden
         self.encoder = FeatureEncoder(width, config.features, config.codes)
         self.edge_encoder = None
@@ -106,6 +108,7 @@ class GPNN(nn.Module):
         return StackedGNN(config.base, config.hidden, config.layers, config.dropout)
 
     def reset_parameters(self) -> None:
+        self.vocabulary = ""
         if self.config.gpnn:
             nn.init.normal_(self.colour)
             with torch.no_grad():
@@ -198,18 +201,18 @@ class GPNN(nn.Module):
             )
         if batch.reach is None:
             return
-        config, met = self.config, self._vocabulary or batch.reach.vocabulary
+        config, met = self.config, self.vocabulary or batch.reach.vocabulary
         own = Reach(
             config.scheme, config.interactions, config.d, config.distances, config.parts, met
         )
         if batch.reach != own:
             raise InputError(
-                f"The graphs were prepared with {batch.reach.less(own)}, and the model has "
-                f"{own.less(batch.reach)}. Give both the same: the model the options of what it is "
-                "trained on, GPNN(..., **ready.options), and later graphs its parts, "
+                f"The graphs were prepared with {batch.reach.differing(own)}, and the model has "
+                f"{own.differing(batch.reach)}. Give both the same: the model the options of what "
+                "it is trained on, GPNN(..., **ready.options), and later graphs its parts, "
                 "prepare_data(..., vocabulary=ready.vocabulary)."
             )
-        self._vocabulary = met
+        self.vocabulary = met
 
     def _start(self, batch: GraphBatch) -> Tensor:
         """α of the start classes."""

@@ -280,6 +280,9 @@ def test_no_point_is_tried_twice_and_a_small_space_is_tried_whole(
     assert search.space.size == len(points) == len(set(points)) == 12 and whole.complete
     assert [trial.values for trial in parts.trials] == [trial.values for trial in whole.trials]
     assert make().space.size == float("inf")
+    assert make({"hidden": {"low": 1, "high": 10**12, "log": True}}).space.size == 10**12
+    with pytest.raises(InputError, match="a list of different values"):
+        make({"dropout": [0, 0.0]})
 
 
 def test_the_result_is_a_recipe(trainer: Callable[[Trainer], list[Any]], tmp_path: Path) -> None:

@@ -13,13 +13,14 @@ const ends = (edge) => [Number(edge.source().id()), Number(edge.target().id())];
 
 let words = () => ""; // about what was pointed at last
 
-/** Say again what was pointed at: the answer of the server may have come since. */
+/** Say again what was pointed at: the server may have answered since, or the round be another. */
 export function retell() {
   inspect.textContent = words();
 }
 
 function point(sentence, g, ...ids) {
-  words = () => (store.graphs[g] ? sentence(g, ...ids) : "");
+  const { n, title } = store.graphs[g]; // another graph numbers its vertices anew
+  words = () => (store.graphs[g]?.n === n && store.graphs[g].title === title ? sentence(g, ...ids) : "");
   retell();
 }
 
@@ -28,10 +29,10 @@ export function listen(canvas, say) {
   const { cy, g, host } = canvas;
   let from = null; // the vertex an edge starts from, while drawing
 
-  const edit = (graph, words) => {
+  const edit = (graph, said) => {
     if (graph.n > store.about.limits.vertices) return say(`The explorer takes up to ${store.about.limits.vertices} vertices.`, true);
     setGraphs(swap(g, graph));
-    return say(words);
+    return say(said);
   };
   const choose = (v) => {
     cy.nodes(".chosen").removeClass("chosen");
@@ -48,7 +49,7 @@ export function listen(canvas, say) {
     if (isVertex(target)) edit(removeVertex(canvas.graph, Number(target.id())), `Removed vertex ${target.id()}.`);
     else if (isEdge(target)) join(...ends(target));
   };
-  const add = (point) => edit(addVertex(canvas.graph, point), `Added vertex ${canvas.graph.n}.`);
+  const add = (place) => edit(addVertex(canvas.graph, place), `Added vertex ${canvas.graph.n}.`);
   const tell = (target) => {
     if (isVertex(target)) point(vertexWords, g, Number(target.id()));
     else if (isEdge(target)) point(edgeWords, g, ...ends(target));

@@ -79,12 +79,13 @@ def reproduce(
     counted = [table for table in order.tables if table not in TABLES]
     runs = Runs(order.out)
     jobs = jobs_of(trained, order.only, order.quick, order.recipes) if trained else []
-    if jobs:
+    records = runs.read()
+    missing = [job for job in jobs if order.fresh or not is_done(job, records)]
+    if missing:
         pick_device(order.device)  # what no job could do is said before the first
     if order.fresh:
         runs.forget({job.key for job in jobs} | _counted_keys(order, counted))
-    records = runs.read()
-    missing = [job for job in jobs if not is_done(job, records)]
+        records = runs.read()
     if planned is not None:
         done = {job.key for job in jobs} - {job.key for job in missing}
         held = [r for key, r in records.items() if key.partition(":")[0] in done]

@@ -12,7 +12,7 @@ Everything else stays as the recipe has it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -75,14 +75,14 @@ class SearchSpace:
         return SearchSpace({k: v for k, v in self.dimensions.items() if k not in names})
 
     @property
-    def choices(self) -> dict[str, tuple[Any, ...]] | None:
+    def choices(self) -> dict[str, Sequence[Any]] | None:
         """All values of every field, or ``None`` where a field has more than can be told."""
-        found: dict[str, tuple[Any, ...]] = {}
+        found: dict[str, Sequence[Any]] = {}
         for name, held in self.dimensions.items():
             if isinstance(held, tuple):
                 found[name] = held
             elif name in _WHOLE:
-                found[name] = tuple(range(int(held.low), int(held.high) + 1))
+                found[name] = range(int(held.low), int(held.high) + 1)
             else:
                 return None
         return found
@@ -135,12 +135,14 @@ def read_space(path: str | Path | None, recipe: Recipe) -> SearchSpace:
 
 
 def _list(name: str, given: Any) -> tuple[Any, ...]:
-    if not isinstance(given, list) or not given or len(set(map(repr, given))) < len(given):
+    values: list[Any] = given if isinstance(given, list) else []
+    values = [float(held) if name in _REAL and type(held) is int else held for held in values]
+    if not values or len(set(map(repr, values))) < len(values):
         raise InputError(
             f"{name} must be a list of different values, or a table with low and high; "
             f"got {given!r}."
         )
-    return tuple(float(value) if name in _REAL and type(value) is int else value for value in given)
+    return tuple(values)
 
 
 def _range(name: str, given: Mapping[str, Any]) -> Range:

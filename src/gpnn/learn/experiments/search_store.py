@@ -91,7 +91,7 @@ class Trials:
         return next(trial for value, trial in held if value == wanted)
 
     def ask(self) -> tuple[Any, dict[str, Any]]:
-        """A proposal that no settled trial has had: its ticket and its values."""
+        """A proposal, its ticket and its values; of a finite space one that was not tried yet."""
         import optuna
 
         seed = (self.seed * 1_000_003 + len(self.settled)) % 2**32
