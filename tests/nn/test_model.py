@@ -219,7 +219,7 @@ def one_for_all(batch: GraphBatch, replicas: int) -> GraphBatch:
         return tuple(map(grow, value)) if isinstance(value, tuple) else value
 
     def changes(value):
-        names = [f.name for f in fields(value) if f.name not in ("part", "groups", "reach")]
+        names = [f.name for f in fields(value) if f.name not in ("part", "groups", "terms")]
         return {name: grow(getattr(value, name)) for name in names}
 
     n, graphs = batch.part.shape[0], batch.num_graphs
@@ -379,5 +379,7 @@ def test_configuration_round_trip():
 def test_features_must_fit_and_be_finite():
     with pytest.raises(InputError, match="x has 3 rows where 3,371 are needed"):
         prepare(MUTAG, x=torch.zeros(3, 1))
+    with pytest.raises(InputError, match="whole numbers from 0; x holds -1"):
+        prepare(MUTAG, x=torch.full((3371, 1), -1))
     with pytest.raises(InputError, match="NaN or infinity"):
         prepare(MUTAG, x=torch.full((3371, 1), np.nan))

@@ -94,8 +94,7 @@ def search(
             f"Nothing is left to search: {', '.join(idle)} would change nothing here. Name other "
             "fields in --space."
         )
-    count = trials if trials is not None else 3 if quick else 20
-    count = int(min(count, chosen.size))
+    count = chosen.at_most(trials if trials is not None else 3 if quick else 20)
     plan = Search(recipe, row, chosen, models, seed, quick)
     folder = out or Path("searches") / _folder(plan)
     _tell(plan, count, minutes, folder)

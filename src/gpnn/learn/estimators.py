@@ -57,7 +57,7 @@ class GPNNEstimator(BaseEstimator):
         history_: one record per epoch; ``best_epoch_``: the one kept, counted from 1.
     """
 
-    _task: ClassVar[Task]
+    _task: ClassVar[Task | None] = None
 
     def __init__(
         self,
@@ -135,7 +135,8 @@ class GPNNEstimator(BaseEstimator):
     def _restore(self, loaded: Loaded) -> None:
         """Set what ``fit`` learns of ``y``: every kind of estimator has its own."""
 
-    def _fit(self, raw: Raw, encoder: Encoder, y: Tensor) -> None:
+    def _fit(self, raw: Raw, encoder: Encoder, y: Tensor, **facts: Any) -> None:
+        """Train; ``facts`` are kept with the model, for :meth:`_restore`."""
         x, edge_labels = encoder.encode(raw)
         samples = Samples(raw.graphs, encoder, x, edge_labels, y, raw.ids, raw.rows)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -152,16 +153,13 @@ class GPNNEstimator(BaseEstimator):
             TrainConfig(seed=seed, **settings),
             _validated(samples, self.validation, seed),
         )
-        self._keep(fitted.loaded)
+        loaded = fitted.loaded
+        self._keep(replace(loaded, about={**loaded.about, **facts}))
 
     def _keep(self, loaded: Loaded) -> None:
         self.model_ = loaded
         self.history_ = loaded.about.get("history", [])
         self.best_epoch_ = loaded.about.get("best_epoch")
-
-    def _note(self, **facts: Any) -> None:
-        """Keep with the model what :meth:`_restore` needs."""
-        self.model_ = replace(self.model_, about={**self.model_.about, **facts})
 
     def _scores(self, graphs: Any) -> NDArray[np.float64]:
         check_is_fitted(self, "model_")
@@ -204,9 +202,9 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
         if self.classes_.dtype.kind == "f":
             names = class_names(self.classes_.astype(np.float64))
         raw = _with_target(raw, "class")
-        encoder = Encoder.fit(raw, self._task, names)
-        self._fit(raw, encoder, torch.from_numpy(codes.astype(np.int64).reshape(-1)))
-        self._note(classes=self.classes_.dtype.kind)
+        encoder = Encoder.fit(raw, Task.CLASSIFICATION, names)
+        y = torch.from_numpy(codes.astype(np.int64).reshape(-1))
+        self._fit(raw, encoder, y, classes=self.classes_.dtype.kind)
         return self
 
     def _restore(self, loaded: Loaded) -> None:
@@ -249,9 +247,8 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
             ["target"] if table.shape[1] == 1 else [f"target {k + 1}" for k in range(len(table.T))]
         )
         raw = _with_target(raw, *names)
-        encoder = Encoder.fit(raw, self._task, ())
-        self._fit(raw, encoder, torch.from_numpy(table).float())
-        self._note(flat=self._flat)
+        encoder = Encoder.fit(raw, Task.REGRESSION, ())
+        self._fit(raw, encoder, torch.from_numpy(table).float(), flat=self._flat)
         return self
 
     def _restore(self, loaded: Loaded) -> None:

@@ -12,13 +12,13 @@ from torch.utils import _pytree
 from .grouped import Groups
 from .segments import Segments
 
-__all__ = ["AlphaRound", "Edges", "GraphBatch", "Reach"]
+__all__ = ["AlphaRound", "Edges", "GraphBatch", "Terms"]
 
 
 def _tree(cls: Any) -> Any:
     """Let PyTorch map over the tensors of a dataclass; the rest stays as it is."""
     names = [f.name for f in fields(cls)]
-    static = {f.name for f in fields(cls) if f.type in ("Groups", "Reach | None")}
+    static = {f.name for f in fields(cls) if f.type in ("Groups", "Terms | None")}
 
     def flatten(value: Any) -> tuple[list[Any], Any]:
         leaves = [getattr(value, name) for name in names if name not in static]
@@ -32,7 +32,7 @@ def _tree(cls: Any) -> Any:
     return cls
 
 
-class Reach(NamedTuple):
+class Terms(NamedTuple):
     """What graphs were prepared with: λ, E^δ, the radius of N_d, whether hop distances count, how
     many parts there are, and a digest of which they are."""
 
@@ -43,7 +43,7 @@ class Reach(NamedTuple):
     parts: int
     vocabulary: str
 
-    def differing(self, other: Reach) -> str:
+    def differing(self, other: Terms) -> str:
         """What differs, in words."""
         pairs = zip(self._fields, self, other, strict=True)
         return ", ".join(f"{name}={mine}" for name, mine, its in pairs if mine != its)
@@ -122,7 +122,7 @@ class GraphBatch:
         y: labels, if any.
         vertex_weight, graph_weight: 1, or 0 for padding, [n] and [graphs]; ``None``: no padding.
         vertex_id, graph_id: numbers in the whole set, which key the dropout of stacked replicas.
-        reach: what the model must have too; ``None`` in the engine, which makes both from one
+        terms: what the model must have too; ``None`` in the engine, which makes both from one
             configuration.
 
     Stacked for R replicas, every tensor but ``part`` (which all replicas share) has a leading
@@ -147,7 +147,7 @@ class GraphBatch:
     vertex_id: Tensor | None
     graph_id: Tensor | None
     groups: Groups
-    reach: Reach | None = None
+    terms: Terms | None = None
 
     @property
     def num_graphs(self) -> int:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ..errors import InputError
 from .bases import StackedGNN
-from .batch import GraphBatch, Reach
+from .batch import GraphBatch, Terms
 from .branch import Branch
 from .config import GPNNConfig, Level
 from .conv import GPNNConv
@@ -199,16 +199,16 @@ class GPNN(nn.Module):
                 f"The graphs were prepared for {len(batch.rounds)} layers and the model has "
                 f"{len(self.convs)}. Prepare them with layers={len(self.convs)}."
             )
-        if batch.reach is None:
+        if batch.terms is None:
             return
-        config, met = self.config, self.vocabulary or batch.reach.vocabulary
-        own = Reach(
+        config, met = self.config, self.vocabulary or batch.terms.vocabulary
+        own = Terms(
             config.scheme, config.interactions, config.d, config.distances, config.parts, met
         )
-        if batch.reach != own:
+        if batch.terms != own:
             raise InputError(
-                f"The graphs were prepared with {batch.reach.differing(own)}, and the model has "
-                f"{own.differing(batch.reach)}. Give both the same: the model the options of what "
+                f"The graphs were prepared with {batch.terms.differing(own)}, and the model has "
+                f"{own.differing(batch.terms)}. Give both the same: the model the options of what "
                 "it is trained on, GPNN(..., **ready.options), and later graphs its parts, "
                 "prepare_data(..., vocabulary=ready.vocabulary)."
             )

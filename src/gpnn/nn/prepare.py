@@ -19,7 +19,7 @@ from ..graph.kernels.gather import gather_edges, gather_vertices
 from ..graph.kernels.segments import group
 from ..graph.partition import Partition, partition
 from ..graph.vocabulary import Vocabulary
-from .batch import AlphaRound, Edges, GraphBatch, Reach
+from .batch import AlphaRound, Edges, GraphBatch, Terms
 from .grouped import Groups
 from .segments import Segments
 
@@ -136,7 +136,7 @@ class Prepared:
             vertex_id=None,
             graph_id=None,
             groups=_groups(bounds),
-            reach=Reach(
+            terms=Terms(
                 self.vocabulary.scheme,
                 self.classes.interactions,
                 self.classes.d,
@@ -259,6 +259,8 @@ def prepare(
             raise InputError(f"{name} has {len(value):,} rows where {length:,} are needed.")
     if x is not None and x.is_floating_point() and not bool(torch.isfinite(x).all()):
         raise InputError("The node features hold NaN or infinity. Fill or drop these values first.")
+    if x is not None and not x.is_floating_point() and x.numel() and int(x.min()) < 0:
+        raise InputError(f"Codes of vertices are whole numbers from 0; x holds {int(x.min())}.")
     labels = np.zeros(entries, np.int64) if edge_labels is None else edge_labels + 1
     if classes is None:
         classes = interaction_classes(

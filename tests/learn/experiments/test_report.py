@@ -50,7 +50,7 @@ def test_what_is_below_the_paper_is_listed() -> None:
 
 
 def test_a_control_is_called_one() -> None:
-    said = "`GPNN trivial cross on GIN`: not in the paper."
+    said = "- `GPNN trivial cross on GIN`, not in the paper: one part"
     assert said in page(record(*ZINC, "GIN", 0.276, 0.014))
     assert said not in page(record("Wisconsin", "node", "GIN", 0.605, 0.01))
 

@@ -18,7 +18,7 @@ GPNN_ALONE = ("d", "distances", "component_feature")
 """Fields of a recipe that mean nothing to a base GNN without GPNN."""
 
 QUICK_LIMITS = {"epochs": 4, "seeds": 2, "hidden": 16, "layers": 2}
-"""The most that a quick run takes of a recipe."""
+"""The most that a quick run takes of a recipe; nested choices are cut apart from these."""
 
 _ADDED = {"head": "mlp", "distances": False}
 """Fields of the network that came after the first records, and what was so before."""

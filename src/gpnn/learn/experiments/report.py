@@ -66,9 +66,8 @@ def spent(records: Iterable[dict[str, Any]]) -> str:
 
 
 def _controls(table: str) -> list[str]:
-    names = [f"`{row.title}`" for row in CONTROLS.get(table, ())]
-    said = "not in the paper. One part with the same radius shows what the hops do without parts."
-    return [f"- {', '.join(names)}: {said}", ""] if names else []
+    held = CONTROLS.get(table, {})
+    return [f"- `{row.title}`, not in the paper: {use}.\n" for row, use in held.items()]
 
 
 def _protocols(parts: Sequence[Part]) -> list[str]:

@@ -67,7 +67,7 @@ def run_search(
     if minutes is not None and not minutes > 0:
         raise InputError(f"The minutes of a search must be above 0; got {minutes}.")
     need_optuna()
-    trials = int(min(trials, search.space.size))
+    trials = search.space.at_most(trials)
     pick_device(device)  # what no trial could do is said before the first
     out, deadline = Path(out), None if minutes is None else time.time() + 60 * minutes
     with locked(out / "search.lock", wait=False) as mine:

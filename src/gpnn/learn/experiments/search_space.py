@@ -75,7 +75,7 @@ class SearchSpace:
         return SearchSpace({k: v for k, v in self.dimensions.items() if k not in names})
 
     @property
-    def choices(self) -> dict[str, Sequence[Any]] | None:
+    def _choices(self) -> dict[str, Sequence[Any]] | None:
         """All values of every field, or ``None`` where a field has more than can be told."""
         found: dict[str, Sequence[Any]] = {}
         for name, held in self.dimensions.items():
@@ -90,8 +90,21 @@ class SearchSpace:
     @property
     def size(self) -> float:
         """How many different trials there can be."""
-        choices = self.choices
+        choices = self._choices
         return math.inf if choices is None else math.prod(map(len, choices.values()))
+
+    def at_most(self, trials: int) -> int:
+        """So many trials, or as many as can differ."""
+        return int(min(trials, self.size))
+
+    def point(self, place: int) -> dict[str, Any]:
+        """The values at a place from 0 to the size of a finite space."""
+        values: dict[str, Any] = {}
+        assert self._choices is not None
+        for name, held in self._choices.items():
+            place, k = divmod(place, len(held))
+            values[name] = held[k]
+        return values
 
     def suggest(self, trial: Any) -> dict[str, Any]:
         """A value for every field, as Optuna's trial proposes it."""

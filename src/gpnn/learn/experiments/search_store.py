@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import chain
@@ -98,26 +98,16 @@ class Trials:
         self._study.sampler = optuna.samplers.TPESampler(seed=seed)
         ticket = self._study.ask()
         values = self.space.suggest(ticket)
-        if any(trial.values == values for trial in self.settled) and self.space.choices:
+        tried = [dict(trial.values) for trial in self.settled]
+        if values in tried and self.space.size < math.inf:
             self._study.tell(ticket, state=optuna.trial.TrialState.FAIL)
-            self._study.enqueue_trial(self._unseen(self.space.choices, seed))
+            size = int(self.space.size)
+            start = random.Random(seed).randrange(size)
+            points = map(self.space.point, chain(range(start, size), range(start)))
+            self._study.enqueue_trial(next(point for point in points if point not in tried))
             ticket = self._study.ask()
             values = self.space.suggest(ticket)
         return ticket, values
-
-    def _unseen(self, choices: Mapping[str, Sequence[Any]], seed: int) -> dict[str, Any]:
-        """The first point without a trial, from a random one on."""
-        seen = [dict(trial.values) for trial in self.settled]
-        size = math.prod(map(len, choices.values()))
-        start = random.Random(seed).randrange(size)
-        for place in chain(range(start, size), range(start)):
-            values, rest = {}, place
-            for name, held in choices.items():
-                rest, k = divmod(rest, len(held))
-                values[name] = held[k]
-            if values not in seen:
-                return values
-        raise AssertionError("a search ends when every point has its trial")
 
     def settle(self, ticket: Any, trial: Trial) -> None:
         """Keep what came of a proposal."""
