@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from gpnn.learn.engine.adam import BETAS, EPS, StackedAdam
+from gpnn.learn.engine.adam import BETAS, EPS, StackedAdamW
 from gpnn.nn.dropout import CALLS, Draw, kept
 from gpnn.nn.grouped import _Backward, _GroupedLinear, grouped_linear
 from gpnn.nn.linear import linear
@@ -285,8 +285,8 @@ def test_steps_of_adam(decayed: bool) -> None:
     lr, decay = torch.tensor([0.1, 0.01, 0.02]), torch.tensor([0.0, 0.1, 0.3]) * decayed
     step = torch.zeros(1, dtype=torch.int64)
     far = step.cuda()
-    ours = StackedAdam(there, lr.cuda(), decay.cuda(), far)
-    reference = StackedAdam(plain, lr, decay, step)
+    ours = StackedAdamW(there, lr.cuda(), decay.cuda(), far)
+    reference = StackedAdamW(plain, lr, decay, step)
     for turn in range(5):
         slopes = [torch.randn(3, 4, 5), torch.randn(3, 700)]
         rate = torch.full((1,), 0.5**turn)

@@ -18,6 +18,7 @@ from ..errors import InputError
 from ..nn.batch import GraphBatch
 from ..nn.model import GPNN
 from ..nn.prepare import Prepared
+from .engine.adam import parameter_groups
 from .checkpoint import CHECKPOINT, State, load_state, save_state
 from .recipe import deterministic, pick_device, prepare_training, seen_labels, zero_unseen
 from .samples import Samples
@@ -39,7 +40,7 @@ class TrainConfig:
             validation metric after which to stop.
         batch_size: graphs in a batch, at most (batches of an epoch are equally large).
         lr, halve_every: Adam's step size and the number of epochs after which it is halved.
-        weight_decay: of Adam.
+        weight_decay: decoupled, as in AdamW, of weight matrices alone.
         seed: of weights, split, order and dropout.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` …
         amp: bf16 mixed precision.
@@ -146,9 +147,8 @@ def fit(
         net = GPNN(config)
         zero_unseen(net, seen_labels(samples, split.train))
         net.to(device)
-        optimiser = torch.optim.Adam(
-            net.parameters(), train.lr, weight_decay=train.weight_decay, fused=True
-        )
+        groups = parameter_groups(net, train.weight_decay)
+        optimiser = torch.optim.AdamW(groups, train.lr, fused=True)
         state = (load_state(folder, net, optimiser, run) if folder is not None else None) or State()
         resumed = state.epoch
         loaded = Loaded(net, prepared.vocabulary, samples.encoder, shift, scale)

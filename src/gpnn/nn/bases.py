@@ -23,12 +23,16 @@ __all__ = ["BASES", "GAT", "GCN", "GIN", "GINE", "SAGE", "StackedGNN"]
 class GIN(nn.Module):
     r""":math:`h_v = \mathrm{MLP}\big((1 + \epsilon)\, x_v + \sum_{u \in N(v)} x_u\big)`
 
+    Args:
+        bias: whether the last step adds a bias. Before a batch normalisation it must not: the
+            normalisation cancels it, so its gradient is rounding noise.
+
     Shapes: x [..., n, width] → the same, as in all convolutions here.
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, bias: bool = True) -> None:
         super().__init__()
-        self.mlp = MLP(width, width, width)
+        self.mlp = MLP(width, width, width, bias)
         self.epsilon = nn.Parameter(torch.zeros(()))
 
     def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:
@@ -51,25 +55,25 @@ class GINE(GIN):
 class GCN(nn.Module):
     r""":math:`h_v = b + \sum_{u \in N(v) \cup v} x_u W / \sqrt{(1 + deg_u)(1 + deg_v)}`"""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, bias: bool = True) -> None:
         super().__init__()
         self.linear = Linear(width, width, bias=False)
-        self.bias = nn.Parameter(torch.zeros(width))
+        self.bias = nn.Parameter(torch.zeros(width)) if bias else None
         nn.init.xavier_uniform_(self.linear.weight)
 
     def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:  # noqa: ARG002
         scale = (1 + _degrees(x, batch)).rsqrt()
         own = scale * self.linear(x)
-        return scale * batch.neighbours.sum(own, onto=own) + self.bias.unsqueeze(-2)
+        return _shifted(scale * batch.neighbours.sum(own, onto=own), self.bias)
 
 
 class SAGE(nn.Module):
     r""":math:`h_v = x_v W_1 + \mathrm{mean}_{u \in N(v)}\, x_u W_2 + b`"""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, bias: bool = True) -> None:
         super().__init__()
         self.own = Linear(width, width, bias=False)
-        self.others = Linear(width, width)
+        self.others = Linear(width, width, bias)
 
     def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:  # noqa: ARG002
         mean = batch.neighbours.sum(x) / _degrees(x, batch).clamp(min=1)
@@ -85,12 +89,12 @@ class GAT(nn.Module):
         l_{uv} = \mathrm{LeakyReLU}_{0.2}\big(a^T x_u W + c^T x_v W\big)
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, bias: bool = True) -> None:
         super().__init__()
         self.linear = Linear(width, width, bias=False)
         self.source = nn.Parameter(torch.empty(1, width))
         self.target = nn.Parameter(torch.empty(1, width))
-        self.bias = nn.Parameter(torch.zeros(width))
+        self.bias = nn.Parameter(torch.zeros(width)) if bias else None
         for weight in (self.linear.weight, self.source, self.target):
             nn.init.xavier_uniform_(weight)
 
@@ -106,7 +110,11 @@ class GAT(nn.Module):
         along = (along - collect.transposed.sum(top)).exp()
         total = own + collect.sum(along)
         mixed = own * h + collect.sum(along * gather.sum(h))
-        return mixed / total + self.bias.unsqueeze(-2)
+        return _shifted(mixed / total, self.bias)
+
+
+def _shifted(x: Tensor, bias: Tensor | None) -> Tensor:
+    return x if bias is None else x + bias.unsqueeze(-2)
 
 
 @torch.no_grad()
@@ -149,7 +157,7 @@ class StackedGNN(nn.Module):
         if name not in BASES:
             raise InputError(f"Unknown base {name!r}. Choose one of {', '.join(BASES)}.")
         self.name, self.out_channels = name, width
-        self.convs = nn.ModuleList(BASES[name](width) for _ in range(layers))
+        self.convs = nn.ModuleList(BASES[name](width, bias=False) for _ in range(layers))
         self.norms = nn.ModuleList(WeightedBatchNorm(width) for _ in range(layers))
         self.dropout = Dropout(dropout)
 

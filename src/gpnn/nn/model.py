@@ -82,7 +82,14 @@ class GPNN(nn.Module):
             self.convs = nn.ModuleList(
                 GPNNConv(width, config.parts, config.pair_update) for _ in range(config.layers)
             )
-            self.norms = nn.ModuleList(WeightedBatchNorm(width) for _ in range(config.layers))
+            # A constant that the last γ adds to every vertex is cancelled by the head's
+            # normalisation, unless the readout multiplies it by the number of vertices.
+            counted = config.level == Level.GRAPH and config.readout == "sum"
+            last = config.layers - 1
+            self.norms = nn.ModuleList(
+                WeightedBatchNorm(width, bias=counted or layer < last)
+                for layer in range(config.layers)
+            )
             joined += width * (config.layers if config.jump == "cat" else 1)
         joined += config.parts if config.component_feature else 0
         self.dropout = Dropout(config.dropout)

@@ -23,18 +23,27 @@ class WeightedBatchNorm(nn.Module):
     the pairs; a padded row gets weight 0. Running statistics follow PyTorch's convention (unbiased
     variance, momentum 0.1). Stacked replicas have statistics of their own.
 
+    Args:
+        bias: whether there is a :math:`b`; without one it is zero.
+
     Shapes: input [..., rows, features], weight [..., rows] or ``None`` for ones (not stacked);
     output like the input, negative entries cut off with ``relu``.
     """
 
+    bias: Tensor
     running_mean: Tensor
     running_var: Tensor
 
-    def __init__(self, features: int, eps: float = 1e-5, momentum: float = 0.1) -> None:
+    def __init__(
+        self, features: int, bias: bool = True, eps: float = 1e-5, momentum: float = 0.1
+    ) -> None:
         super().__init__()
         self.features, self.eps, self.momentum = features, eps, momentum
         self.weight = nn.Parameter(torch.empty(features))
-        self.bias = nn.Parameter(torch.empty(features))
+        if bias:
+            self.bias = nn.Parameter(torch.empty(features))
+        else:
+            self.register_buffer("bias", torch.empty(features), persistent=False)
         self.register_buffer("running_mean", torch.zeros(features))
         self.register_buffer("running_var", torch.ones(features))
         self.reset_parameters()
@@ -88,14 +97,17 @@ class WeightedBatchNorm(nn.Module):
 class MLP(nn.Module):
     """Linear, normalisation, ReLU, linear: the two-layer perceptron of every update.
 
+    Args:
+        bias: whether the last linear map has one.
+
     Shapes: [..., rows, inputs] → [..., rows, outputs]; ``weight`` goes to the normalisation.
     """
 
-    def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
+    def __init__(self, inputs: int, hidden: int, outputs: int, bias: bool = True) -> None:
         super().__init__()
         self.first = Linear(inputs, hidden, bias=False)
         self.norm = WeightedBatchNorm(hidden)
-        self.second = Linear(hidden, outputs)
+        self.second = Linear(hidden, outputs, bias)
 
     def reset_parameters(self) -> None:
         self.first.reset_parameters()

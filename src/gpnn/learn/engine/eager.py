@@ -14,6 +14,7 @@ from ...nn.batch import GraphBatch
 from ...nn.model import GPNN
 from ..recipe import deterministic, pick_device
 from ..samples import Samples
+from .adam import parameter_groups
 from .replica import Curves, IntArray, Replica, Schedule
 from .setup import Setup, set_up
 
@@ -64,9 +65,7 @@ class OneModel:
     ) -> None:
         self.setup, self.net, self.device, self.dtype = setup, net, device, dtype
         self.shift, self.scale = (part.to(device, dtype) for part in setup.scaling(replica))
-        self.adam = torch.optim.Adam(
-            net.parameters(), replica.lr, weight_decay=replica.weight_decay
-        )
+        self.adam = torch.optim.AdamW(parameter_groups(net, replica.weight_decay), replica.lr)
 
     def set_rate(self, rate: float) -> None:
         for group in self.adam.param_groups:

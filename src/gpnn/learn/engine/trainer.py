@@ -16,7 +16,7 @@ from ...nn.batch import GraphBatch
 from ...nn.branch import Branch
 from ..recipe import deterministic, pick_device
 from ..samples import Samples
-from .adam import StackedAdam
+from .adam import StackedAdamW
 from .assemble import Assembler
 from .capture import Capture
 from .measure import measure
@@ -75,7 +75,7 @@ class Engine:
         self.net = stack(ready.nets, send(seeds), send(rates), self.step).to(device)
         lr = torch.tensor([one.lr for one in replicas], dtype=torch.float64)
         decay = torch.tensor([one.weight_decay for one in replicas], dtype=torch.float64)
-        self.adam = StackedAdam(self.net, send(lr), send(decay), self.step)
+        self.adam = StackedAdamW(self.net, send(lr), send(decay), self.step)
         factors = [schedule.rate(epoch) for epoch in range(schedule.epochs)]
         self.rates = send(torch.tensor(factors), dtype)
         shape = (len(replicas), schedule.epochs)

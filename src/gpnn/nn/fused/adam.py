@@ -1,4 +1,4 @@
-"""A step of Adam in one kernel; the plain code is :mod:`gpnn.learn.engine.adam`."""
+"""A step of AdamW in one kernel; the plain code is :mod:`gpnn.learn.engine.adam`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import triton.language as tl
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from ...learn.engine.adam import StackedAdam
+    from ...learn.engine.adam import StackedAdamW
 
 __all__ = ["adam_step"]
 
@@ -21,8 +21,6 @@ def _adam(value, first, second, slope, lr, decay, rate, step, size, beta1, beta2
     inside = at < size
     p = tl.load(value + at, mask=inside)
     g = tl.load(slope + at, mask=inside)
-    if DECAY:
-        g += tl.load(decay + at, mask=inside) * p
     m = tl.load(first + at, mask=inside)
     v = tl.load(second + at, mask=inside)
     m += (1 - beta1) * (g - m)
@@ -30,17 +28,19 @@ def _adam(value, first, second, slope, lr, decay, rate, step, size, beta1, beta2
     count = (tl.load(step) + 1).to(tl.float32)
     one = 1 - tl.exp2(count * tl.log2(beta1))
     two = 1 - tl.exp2(count * tl.log2(beta2))
-    size_of = tl.load(lr + at, mask=inside) * tl.load(rate) / one
-    p -= size_of * m / (tl.sqrt(v / two) + eps)
+    size_of = tl.load(lr + at, mask=inside) * tl.load(rate)
+    if DECAY:
+        p *= 1 - size_of * tl.load(decay + at, mask=inside)
+    p -= size_of / one * m / (tl.sqrt(v / two) + eps)
     tl.store(value + at, p, mask=inside)
     tl.store(first + at, m, mask=inside)
     tl.store(second + at, v, mask=inside)
 
 
 def adam_step(
-    adam: StackedAdam, slope: Tensor, rate: Tensor, betas: tuple[float, float], eps: float
+    adam: StackedAdamW, slope: Tensor, rate: Tensor, betas: tuple[float, float], eps: float
 ) -> None:
-    """See :class:`gpnn.learn.engine.adam.StackedAdam`."""
+    """See :class:`gpnn.learn.engine.adam.StackedAdamW`."""
     size = adam.value.numel()
     block = 1024
     decay = adam.value if adam.decay is None else adam.decay
