@@ -16,10 +16,10 @@ __version__ = "0.1.0"
 _HOMES = {
     "AddPartition": "nn.transform",
     "GPNN": "nn.model",
-    "GPNNClassifier": "learn.estimators",
+    "GPNNClassifier": "train.estimators",
     "GPNNConfig": "nn.config",
     "GPNNConv": "nn.conv",
-    "GPNNRegressor": "learn.estimators",
+    "GPNNRegressor": "train.estimators",
     "Graphs": "graph.graphs",
     "InputError": "errors",
     "Partition": "graph.partition",
@@ -30,7 +30,7 @@ _HOMES = {
     "check_invariance": "graph.invariance",
     "get_scheme": "graph.schemes",
     "list_schemes": "graph.schemes",
-    "load_graphs": "learn.datasets",
+    "load_graphs": "data.datasets",
     "partition": "graph.partition",
     "prepare": "nn.prepare",
     "prepare_data": "nn.from_data",
@@ -40,6 +40,7 @@ _HOMES = {
 __all__ = ["__version__", *sorted(_HOMES)]
 
 if TYPE_CHECKING:
+    from .data.datasets import load_graphs as load_graphs
     from .errors import InputError as InputError
     from .graph.convert import as_graphs as as_graphs
     from .graph.graphs import Graphs as Graphs
@@ -52,15 +53,14 @@ if TYPE_CHECKING:
     from .graph.schemes import register_scheme as register_scheme
     from .graph.vocabulary import UnseenColours as UnseenColours
     from .graph.vocabulary import Vocabulary as Vocabulary
-    from .learn.datasets import load_graphs as load_graphs
-    from .learn.estimators import GPNNClassifier as GPNNClassifier
-    from .learn.estimators import GPNNRegressor as GPNNRegressor
     from .nn.config import GPNNConfig as GPNNConfig
     from .nn.conv import GPNNConv as GPNNConv
     from .nn.from_data import prepare_data as prepare_data
     from .nn.model import GPNN as GPNN
     from .nn.prepare import prepare as prepare
     from .nn.transform import AddPartition as AddPartition
+    from .train.estimators import GPNNClassifier as GPNNClassifier
+    from .train.estimators import GPNNRegressor as GPNNRegressor
 
 
 def __getattr__(name: str) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpnn.data.samples import load_samples
 from gpnn.errors import InputError
-from gpnn.learn.duel import folds
-from gpnn.learn.samples import load_samples
+from gpnn.train.duel import folds
 
 
 def test_demo(gpnn: Callable[..., Any], tmp_path: Path) -> None:

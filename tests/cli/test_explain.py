@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gpnn.cli.explain import vertex_names
-from gpnn.learn.samples import load_samples
-from gpnn.learn.train import TrainConfig, fit
+from gpnn.data.samples import load_samples
+from gpnn.train.fit import TrainConfig, fit
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

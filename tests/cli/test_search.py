@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpnn.learn.experiments import search_store
-from gpnn.learn.experiments.recipe import load_recipe, read_recipe
+from gpnn.reproduce import search_store
+from gpnn.reproduce.recipe import load_recipe, read_recipe
 
 pytest.importorskip("optuna", reason="Optuna is an extra")
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -9,7 +9,7 @@ import pytest
 from explore.graphs import wire
 from gpnn import InputError, as_graphs
 from gpnn.explore.gallery import gallery, open_sources
-from gpnn.explore.place import place
+from gpnn.explore.positions import place
 from gpnn.lab.named import NAMED_PAIRS
 
 

@@ -311,9 +311,9 @@ def test_mistakes_are_told_and_mended(screen):
 
 @pytest.mark.usefixtures("one_thread")
 def test_a_model_and_its_parts(screen, serve, tmp_path):
+    from gpnn.data.samples import load_samples
     from gpnn.explore.predict import Predictor
-    from gpnn.learn.samples import load_samples
-    from gpnn.learn.train import TrainConfig, fit
+    from gpnn.train.fit import TrainConfig, fit
 
     fit(load_samples("MUTAG"), {"layers": 1, "hidden": 8},
         TrainConfig(epochs=1, device="cpu"), folder=tmp_path / "toy")  # fmt: skip

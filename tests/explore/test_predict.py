@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from gpnn import InputError
+from gpnn.data.samples import load_samples
 from gpnn.explore.api import Api
 from gpnn.explore.gallery import gallery
 from gpnn.explore.parse import parse
 from gpnn.explore.predict import Predictor
-from gpnn.learn.explain import explain
-from gpnn.learn.samples import load_samples
-from gpnn.learn.train import TrainConfig, fit
+from gpnn.train.explain import explain
+from gpnn.train.fit import TrainConfig, fit
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 CARD = ("n", "edges", "node_labels", "edge_labels", "smiles")

@@ -312,7 +312,7 @@ def test_known_numbers_of_classes(
     data_dir: Path, name: str, which: str, counts: list[int], batch: tuple[int, int, int]
 ) -> None:
     """Per round in the whole set; in a batch of 512 after rounds 3 and 5, and its learned pairs."""
-    from gpnn.learn.datasets import load_graphs
+    from gpnn.data.datasets import load_graphs
 
     graphs = load_graphs(name, data_dir)
     found = interaction_classes(graphs, partition(graphs, "core-degree").part, which, rounds=5)
@@ -324,7 +324,7 @@ def test_known_numbers_of_classes(
 
 @pytest.mark.data
 def test_known_numbers_of_classes_of_pairs(data_dir: Path) -> None:
-    from gpnn.learn.datasets import load_graphs
+    from gpnn.data.datasets import load_graphs
 
     graphs = load_graphs("ogbg-molhiv", data_dir)
     part = partition(graphs, "core-degree").part

@@ -191,7 +191,7 @@ def test_tu_dataset_of_pyg(data_dir, tmp_path) -> None:
 
     from torch_geometric.datasets import TUDataset
 
-    from gpnn.learn.datasets import load_graphs
+    from gpnn.data.datasets import load_graphs
 
     with zipfile.ZipFile(data_dir / "TU" / "PTC_MR.zip") as archive:
         archive.extractall(tmp_path)

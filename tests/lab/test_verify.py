@@ -10,10 +10,10 @@ from gpnn.errors import InputError
 from gpnn.graph.isomorphism import lambda_equivalence
 from gpnn.graph.partition import partition
 from gpnn.graph.readers.graph6 import parse_graph6
-from gpnn.lab.beyond import clique_counts, three_wl_and_cliques
 from gpnn.lab.claims import CLAIMS, Outcome
 from gpnn.lab.compare import side_by_side
 from gpnn.lab.domain import Domain
+from gpnn.lab.theorem_schemes import clique_counts, three_wl_and_cliques
 from gpnn.lab.verify import select_claims, to_markdown, verdict, verify
 from graph.refine.reference import equivalent, slow_fwl, slow_gpnn
 from strategies import to_graphs

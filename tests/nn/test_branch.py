@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from gpnn.learn.engine import Curves, Replica, Schedule, train_replicas
-from gpnn.learn.samples import load_samples
+from gpnn.data.samples import load_samples
 from gpnn.nn.branch import Branch
+from gpnn.train.replica import Curves, Replica, Schedule
+from gpnn.train.trainer import train_replicas
 
 
 def test_outside_a_capture_a_branch_is_nothing_special() -> None:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+from gpnn.data.datasets import load_graphs
 from gpnn.errors import InputError
 from gpnn.graph.convert import as_graphs
-from gpnn.learn.datasets import load_graphs
 from gpnn.nn import memory
 from gpnn.nn.config import GPNNConfig
 from gpnn.nn.conv import GPNNConv

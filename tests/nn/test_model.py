@@ -10,11 +10,10 @@ import pytest
 import torch
 from torch_geometric.data import Batch, Data
 
+from gpnn.data.datasets import load_graphs
 from gpnn.errors import InputError
 from gpnn.graph.convert import as_graphs
 from gpnn.graph.vocabulary import UnseenColours
-from gpnn.learn.datasets import load_graphs
-from gpnn.learn.engine.stack import stack
 from gpnn.nn.bases import BASES
 from gpnn.nn.batch import AlphaRound, Edges, GraphBatch
 from gpnn.nn.check import check_model_invariance
@@ -22,6 +21,7 @@ from gpnn.nn.config import GPNNConfig
 from gpnn.nn.model import GPNN
 from gpnn.nn.prepare import Prepared, prepare
 from gpnn.nn.segments import Segments
+from gpnn.train.stack import stack
 
 MUTAG = load_graphs("MUTAG")
 

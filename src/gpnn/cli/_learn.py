@@ -11,7 +11,7 @@ from ..errors import InputError
 from ._shared import notes, working
 
 if TYPE_CHECKING:
-    from ..learn.samples import Samples
+    from ..data.samples import Samples
 
 __all__ = [
     *("Device", "Model", "Smiles", "Strict", "Target", "Threads", "TrainSource"),
@@ -62,7 +62,7 @@ def samples_of(
     **options: Any,
 ) -> Samples:
     """The samples of a source, with a word on what had to be normalised."""
-    from ..learn.samples import load_samples
+    from ..data.samples import load_samples
 
     with working(f"reading {source} …"):
         samples = load_samples(source, target or None, smiles, task, data, strict, **options)

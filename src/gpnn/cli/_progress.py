@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ._shared import notes
 
 if TYPE_CHECKING:
-    from ..learn.store import Loaded
-    from ..learn.train import Epoch
+    from ..train.fit import Epoch
+    from ..train.model_file import Loaded
 
 __all__ = ["progress"]
 
@@ -22,7 +22,7 @@ _METRICS = ("valid_accuracy", "valid_roc_auc", "valid_mae")
 def progress(
     folder: Path, epochs: int
 ) -> Iterator[tuple[Callable[[Loaded, int], None], Callable[[Epoch], None]]]:
-    """Callbacks ``started`` and ``callback`` of :func:`gpnn.learn.train.fit`."""
+    """Callbacks ``started`` and ``callback`` of :func:`gpnn.train.fit.fit`."""
     console = notes()
 
     def started(loaded: Loaded, done: int) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ._shared import notes
 
 if TYPE_CHECKING:
-    from ..learn.experiments.search_store import Trial
+    from ..reproduce.search_store import Trial
 
 __all__ = ["search_progress", "short"]
 

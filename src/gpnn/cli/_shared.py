@@ -96,7 +96,7 @@ def working(what: str) -> Iterator[None]:
 
 def load(source: str, data: str | None) -> Graphs:
     """The graphs of a source, with a word on what had to be normalised."""
-    from ..learn.sources import resolve
+    from ..data.sources import resolve
 
     with working(f"reading {source} …"):
         graphs = resolve(source, data)

@@ -33,7 +33,7 @@ def partition(
 ) -> None:
     """Race core+onion, triangles and components against igraph, networkit, rustworkx,
     scikit-network, networkx and SciPy: from a PyG edge_index to the answer, one thread each."""
-    from ..learn.bench.race import run_race, to_markdown
+    from ..bench.race import run_race, to_markdown
 
     console = notes()
     result = run_race(
@@ -63,7 +63,7 @@ def layer(
     json: Json = False,
 ) -> None:
     """Race one GPNN layer against PyG's GINConv, forward and backward, look-up and direct path."""
-    from ..learn.bench.layer import run_layer_bench, to_markdown
+    from ..bench.layer import run_layer_bench, to_markdown
 
     console = notes()
     result = run_layer_bench(
@@ -92,7 +92,7 @@ def engine(
 ) -> None:
     """Race 1, 10 and 40 models side by side against one at a time, ours and PyG's GIN, and say
     where the time of a step goes."""
-    from ..learn.bench.engine import run_engine_bench, to_markdown
+    from ..bench.engine import run_engine_bench, to_markdown
 
     console = notes()
     result = run_engine_bench(device, quick, data, lambda text: console.print(f"[dim]{text}[/dim]"))

@@ -10,7 +10,7 @@ import typer
 from ._shared import Data, Json, emit, show, working
 
 if TYPE_CHECKING:
-    from ..learn.dataset_statistics import DatasetStatistics, PaperStatistics
+    from ..data.statistics import DatasetStatistics, PaperStatistics
 
 __all__ = ["datasets"]
 
@@ -28,9 +28,9 @@ def datasets(
 
     Nothing is downloaded. Counting all takes some seconds the first time and is then remembered.
     """
+    from ..data.datasets import data_folder, get, locate
+    from ..data.statistics import PAPER, dataset_statistics
     from ..errors import InputError
-    from ..learn.dataset_statistics import PAPER, dataset_statistics
-    from ..learn.datasets import data_folder, get, locate
 
     asked = [get(name).name for name in names] if names else list(PAPER)
     unknown = [name for name in asked if name not in PAPER]
@@ -74,7 +74,7 @@ def _facts(name: str, paper: PaperStatistics, counted: DatasetStatistics | None)
 
 def _get(name: str) -> str:
     """How to come by a dataset."""
-    from ..learn.datasets import get
+    from ..data.datasets import get
 
     entry = get(name)
     if entry.embedded:
@@ -140,7 +140,7 @@ def _short(found: str, root: Path | None) -> str:
 def _remarks(rows: list[dict[str, Any]]) -> list[Any]:
     from rich.text import Text
 
-    from ..learn.datasets import get
+    from ..data.datasets import get
 
     lines = ["nodes and edges are averages per graph, every edge counted once, loops left out"]
     lines += [f"{row['name']}: {row['note']}" for row in rows if row["note"]]

@@ -14,9 +14,9 @@ from .explain import explanation_table, summary
 from .stats import stats
 
 if TYPE_CHECKING:
-    from ..learn.duel import Duel
-    from ..learn.samples import Samples
-    from ..learn.train import Epoch
+    from ..data.samples import Samples
+    from ..train.duel import Duel
+    from ..train.fit import Epoch
 
 __all__ = ["demo"]
 
@@ -40,10 +40,10 @@ def demo(
 ) -> None:
     """Cut the 188 embedded MUTAG molecules, train GPNN beside GIN, and explain a prediction."""
     _parts(out)
-    from ..learn.duel import MODELS, duel
-    from ..learn.samples import load_samples
+    from ..data.samples import load_samples
     from ..plots.rivals import draw_rivals
     from ..plots.save import save
+    from ..train.duel import MODELS, duel
 
     samples = load_samples("MUTAG")
     with _progress(len(MODELS) * folds * epochs) as tick:
@@ -59,9 +59,9 @@ def demo(
 
 def _parts(out: Path) -> None:
     """The dataset and one molecule cut into parts."""
+    from ..data.datasets import load_graphs
     from ..graph.partition import partition
     from ..graph.schemes import PAPER_SCHEMES
-    from ..learn.datasets import load_graphs
     from ..plots.bars import draw_distribution
     from ..plots.draw import draw_partition
     from ..plots.save import save
@@ -112,10 +112,10 @@ def _explained(found: Duel, samples: Samples, out: Path) -> None:
     """The molecule with most parts among those that the first fold kept for testing."""
     import torch
 
-    from ..learn.duel import without_edge_labels
-    from ..learn.explain import explain
     from ..plots.explain import draw_explanation
     from ..plots.save import save
+    from ..train.duel import without_edge_labels
+    from ..train.explain import explain
 
     samples = without_edge_labels(samples)
     assert samples.y is not None and samples.x is not None

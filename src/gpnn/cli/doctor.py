@@ -101,7 +101,7 @@ def _extra(name: str, purpose: str, fix: str) -> dict[str, Any]:
 
 
 def _datasets(data: str | None) -> dict[str, Any]:
-    from ..learn.datasets import DATASETS, data_folder, locate
+    from ..data.datasets import DATASETS, data_folder, locate
 
     folder = data_folder(data)
     where = str(folder) if folder else "not set: name a folder with --data or GPNN_DATA"
@@ -114,8 +114,8 @@ def _datasets(data: str | None) -> dict[str, Any]:
 
 
 def _cache() -> dict[str, Any]:
+    from ..data.cache import LIMIT, folder, usage
     from ..graph.readers.archive import cache_root
-    from ..learn.cache import LIMIT, folder, usage
 
     root = cache_root()
     files, kept = usage()

@@ -39,8 +39,8 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Measure a model on graphs with labels."""
-    from ..learn.recipe import pick_device
-    from ..learn.store import load_model
+    from ..train.model_file import load_model
+    from ..train.model_setup import pick_device
 
     use_threads(threads)
     if part not in ("all", "train", "valid", "test"):

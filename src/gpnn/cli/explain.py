@@ -14,8 +14,8 @@ from ._shared import Data, Json, Source, emit, notes, show, working
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..learn.explain import Explanation
-    from ..learn.samples import Samples
+    from ..data.samples import Samples
+    from ..train.explain import Explanation
 
 __all__ = ["explain", "explanation_table", "summary"]
 
@@ -54,11 +54,11 @@ def explain(
     Contribution: the part's exact share in what enters the head. Shapley value: exact, over all
     sets of parts; the values add up to the logit less that of a graph without parts.
     """
-    from ..learn.explain import explain as explained
-    from ..learn.recipe import pick_device
-    from ..learn.store import load_model
     from ..plots.explain import draw_explanation
     from ..plots.save import check_format, save
+    from ..train.explain import explain as explained
+    from ..train.model_file import load_model
+    from ..train.model_setup import pick_device
 
     check_format(out)
     loaded = load_model(model, pick_device(device))
@@ -139,7 +139,7 @@ def _score(found: Explanation) -> str:
 
 def vertex_names(samples: Samples, graph: int) -> list[str] | None:
     """What is written on the vertices: elements, or labels as the source has them."""
-    from ..learn.raw import LABELS, MOLECULE
+    from ..data.raw import LABELS, MOLECULE
 
     encoder = samples.encoder
     if encoder.kind not in (LABELS, MOLECULE) or samples.x is None:

@@ -15,8 +15,8 @@ from ._shared import Data, Json, Source, emit, notes, show, working
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..learn.samples import Samples
-    from ..learn.store import Loaded
+    from ..data.samples import Samples
+    from ..train.model_file import Loaded
 
 __all__ = ["predict"]
 
@@ -44,8 +44,8 @@ def predict(
 
     A row that cannot be read gets an empty prediction and the reason.
     """
-    from ..learn.recipe import pick_device
-    from ..learn.store import load_model
+    from ..train.model_file import load_model
+    from ..train.model_setup import pick_device
 
     use_threads(threads)
     if out is not None and out.suffix.lower() != ".csv":
@@ -76,8 +76,8 @@ def predict(
 
 def _columns(source: str, names: list[str], loaded: Loaded) -> dict[str, list[str]]:
     """Columns of a table of molecules, by name."""
-    from ..learn.raw import MOLECULE
-    from ..learn.table import read_columns
+    from ..data.raw import MOLECULE
+    from ..data.table import read_columns
 
     if not names:
         return {}

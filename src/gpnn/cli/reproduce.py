@@ -15,9 +15,9 @@ from ._learn import Device
 from ._shared import Data, command_line, notes, show
 
 if TYPE_CHECKING:
-    from ..learn.experiments.recipe import Recipe
-    from ..learn.experiments.reproduce import Reproduced
-    from ..learn.experiments.workers import Watch
+    from ..reproduce.recipe import Recipe
+    from ..reproduce.reproduce import Reproduced
+    from ..reproduce.workers import Watch
 
 __all__ = ["reproduce"]
 
@@ -79,7 +79,7 @@ def reproduce(
       gpnn reproduce schemes --only 'ogbg-moltox21/GPNN/core-degree/cross' --device cuda
       gpnn reproduce all --minutes 9
     """
-    from ..learn.experiments.tables import TABLES, jobs_of, named
+    from ..reproduce.tables import TABLES, jobs_of, named
 
     if minutes is not None and not minutes >= 0:
         raise InputError(f"--minutes must be 0 or more; got {minutes:g}.")
@@ -97,8 +97,8 @@ def reproduce(
         )
     if quick and found:
         _tell_quick()
-    from ..learn.experiments.reproduce import Order
-    from ..learn.experiments.reproduce import reproduce as run
+    from ..reproduce.reproduce import Order
+    from ..reproduce.reproduce import reproduce as run
 
     order = Order(
         tables,
@@ -122,7 +122,7 @@ def reproduce(
 
 
 def _recipes(paths: list[Path]) -> dict[str, Recipe]:
-    from ..learn.experiments.recipe import list_recipes, read_recipe
+    from ..reproduce.recipe import list_recipes, read_recipe
 
     found = {held.name: held for held in map(read_recipe, paths)}
     for name in found:
@@ -135,7 +135,7 @@ def _recipes(paths: list[Path]) -> dict[str, Recipe]:
 
 
 def _tell_quick() -> None:
-    from ..learn.experiments.jobs import QUICK_LIMITS
+    from ..reproduce.jobs import QUICK_LIMITS
 
     limits = ", ".join(f"{name} {most}" for name, most in QUICK_LIMITS.items())
     said = f"QUICK: a sample of the data, and of a recipe at most {limits}"
@@ -147,8 +147,8 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
     """A line per running job on a terminal; else a line per finished one, and one now and then."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from ..learn.experiments.jobs import Job
-    from ..learn.experiments.workers import Watch
+    from ..reproduce.jobs import Job
+    from ..reproduce.workers import Watch
 
     console = notes()
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=20))

@@ -13,8 +13,8 @@ from ._search_progress import search_progress, short
 from ._shared import Data, Json, Scheme, emit, notes, show, working
 
 if TYPE_CHECKING:
-    from ..learn.experiments.recipe import Recipe
-    from ..learn.experiments.search import Search, Searched
+    from ..reproduce.recipe import Recipe
+    from ..reproduce.search import Search, Searched
 
 __all__ = ["search"]
 
@@ -78,9 +78,9 @@ def search(
 
     gpnn search Texas --base gcn --baseline --space mine.toml
     """
-    from ..learn.experiments.search import Search, run_search
-    from ..learn.experiments.search_space import read_space
-    from ..learn.experiments.search_store import need_optuna
+    from ..reproduce.search import Search, run_search
+    from ..reproduce.search_space import read_space
+    from ..reproduce.search_store import need_optuna
 
     need_optuna()
     use_threads(threads)
@@ -109,7 +109,7 @@ def search(
 
 
 def _recipe(dataset: str) -> Recipe:
-    from ..learn.experiments.recipe import list_recipes, load_recipe, read_recipe
+    from ..reproduce.recipe import list_recipes, load_recipe, read_recipe
 
     if dataset.endswith(".toml"):
         return read_recipe(dataset)
@@ -120,7 +120,7 @@ def _recipe(dataset: str) -> Recipe:
 def _row(base: str, scheme: str, interactions: str, baseline: bool) -> Any:
     from ..graph.refine import interaction_type
     from ..graph.schemes import get_scheme
-    from ..learn.experiments.jobs import BASES, Row
+    from ..reproduce.jobs import BASES, Row
 
     names = {ours: theirs for theirs, ours in BASES.items()}
     if base not in names:
@@ -132,8 +132,8 @@ def _row(base: str, scheme: str, interactions: str, baseline: bool) -> Any:
 
 def _idle(recipe: Recipe, baseline: bool, data: str | None, quick: bool) -> list[str]:
     """Fields that would change nothing."""
-    from ..learn.experiments.data import load_data
-    from ..learn.experiments.jobs import GPNN_ALONE
+    from ..reproduce.data import load_data
+    from ..reproduce.jobs import GPNN_ALONE
 
     with working(f"reading {recipe.dataset} …"):
         alone = load_data(recipe, data, quick).task.node_level
@@ -146,7 +146,7 @@ def _folder(plan: Search) -> str:
 
 
 def _tell(plan: Search, count: int, minutes: float | None, folder: Path) -> None:
-    from ..learn.experiments.search_trial import QUICK_EPOCHS
+    from ..reproduce.search_trial import QUICK_EPOCHS
 
     time = "" if minutes is None else f", {minutes:g} minutes at most"
     whole = ", one for every point," if count == plan.space.size else ""

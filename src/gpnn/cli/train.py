@@ -14,9 +14,9 @@ from ._progress import progress
 from ._shared import Data, Json, Scheme, emit, notes, show
 
 if TYPE_CHECKING:
-    from ..learn.samples import Samples
-    from ..learn.split import Split
-    from ..learn.train import Fitted, TrainConfig
+    from ..data.samples import Samples
+    from ..data.split import Split
+    from ..train.fit import Fitted, TrainConfig
 
 __all__ = ["train"]
 
@@ -80,11 +80,11 @@ def train(
 
     A run that was interrupted goes on where it stopped when the same command is given again.
     """
+    from ..data.split import make_split
     from ..graph.schemes import get_scheme
-    from ..learn.split import make_split
-    from ..learn.train import TrainConfig, fit
     from ..plots.curves import draw_curves
     from ..plots.save import save
+    from ..train.fit import TrainConfig, fit
 
     if baseline and (d != 1 or distances):
         raise InputError("--baseline trains without GPNN: leave out --d and --distances.")

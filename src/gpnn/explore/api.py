@@ -12,7 +12,7 @@ from ..graph.schemes import PAPER_SCHEMES, list_schemes
 from .analyse import analyse
 from .gallery import gallery
 from .parse import parse
-from .place import place
+from .positions import place
 from .predict import Predictor
 from .request import MAX_D, MAX_EDGES, MAX_PAIRWISE, MAX_VERTICES, METHODS
 
@@ -26,7 +26,8 @@ class Api:
     """The functions of one server.
 
     Attributes:
-        start: the graphs the page opens with (see :func:`~gpnn.explore.card.card`), two at most.
+        start: the graphs the page opens with (see :func:`~gpnn.explore.graph_json.card`), two at
+            most.
         predictor: the model, where one was given.
     """
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..graph.graphs import Graphs
-from .card import card, molecule_card
+from .graph_json import card, molecule_card
 
 __all__ = ["gallery", "open_sources"]
 
@@ -45,7 +45,7 @@ def _karate() -> dict[str, Any]:
 
 
 def _molecule(index: int) -> dict[str, Any]:
-    from ..learn.datasets import load_graphs
+    from ..data.datasets import load_graphs
 
     return {
         "id": f"mutag-{index}",

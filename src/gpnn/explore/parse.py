@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import InputError
 from ..graph.graphs import Graphs
 from ..graph.readers import FORMATS, InputNote, read_graphs
-from .card import card, molecule_card
+from .graph_json import card, molecule_card
 from .request import fields, integer, text
 
 __all__ = ["KINDS", "parse"]
@@ -39,8 +39,8 @@ def parse(request: dict[str, Any]) -> dict[str, Any]:
             ``name``; ``index``, which graph of many (0).
 
     Returns:
-        ``graph`` (see :func:`~gpnn.explore.card.card`), ``count`` of graphs in the text, ``index``,
-        and ``notes`` on what was dropped or left aside.
+        ``graph`` (see :func:`~gpnn.explore.graph_json.card`), ``count`` of graphs in the text,
+        ``index``, and ``notes`` on what was dropped or left aside.
     """
     given = fields(request, "the request", needed=("kind", "text"), known=("name", "index"))
     kind = text(given["kind"], "kind")

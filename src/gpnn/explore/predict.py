@@ -20,7 +20,7 @@ class Predictor:
     """A model folder, loaded; torch is imported here and nowhere else in the explorer."""
 
     def __init__(self, folder: Path) -> None:
-        from ..learn.store import load_model
+        from ..train.model_file import load_model
 
         self.name = folder.name
         self.loaded = load_model(folder)
@@ -45,7 +45,7 @@ class Predictor:
         ``node_labels`` and ``edge_labels`` (one per edge) for a model of labelled graphs.
         ``output`` names a class or target; the likeliest if it is left out.
         """
-        from ..learn.explain import explain
+        from ..train.explain import explain
 
         given = fields(request, "the request", needed=("graph",), known=("output",))
         wanted = given.get("output")
@@ -66,9 +66,9 @@ class Predictor:
         }
 
     def _samples(self, document: Any) -> Any:
-        from ..learn.benchmarks import plain
-        from ..learn.raw import MOLECULE
-        from ..learn.samples import encode_samples
+        from ..data.benchmark_readers import plain
+        from ..data.raw import MOLECULE
+        from ..data.samples import encode_samples
 
         encoder = self.loaded.encoder
         graph = read_graph(document, "the graph", also=_CARD)
@@ -79,7 +79,7 @@ class Predictor:
         return encode_samples(raw, like=encoder, labelled=False, source="the graph")
 
     def _molecule(self, document: dict[str, Any], n: int) -> Any:
-        from ..learn.table import read_molecules
+        from ..data.table import read_molecules
 
         if "smiles" not in document:
             raise InputError(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..graph.graphs import Graphs
-from ..graph.readers._undirected import undirected
+from ..graph.readers.undirected import undirected
 from ..graph.refine import interaction_type
 from ..graph.registry import Scheme
 from ..graph.schemes import get_scheme

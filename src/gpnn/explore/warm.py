@@ -9,7 +9,7 @@ from functools import partial
 from ..graph.schemes import PAPER_SCHEMES
 from .analyse import analyse
 from .gallery import gallery
-from .place import place
+from .positions import place
 from .request import METHODS
 from .server import Explorer
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from .graphs import Graphs
-from .readers._undirected import undirected
+from .readers.undirected import undirected
 
 __all__ = ["as_graphs"]
 

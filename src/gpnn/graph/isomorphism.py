@@ -53,7 +53,7 @@ class Sameness:
 
 def lambda_equivalence(cut: Partition) -> Sameness:
     """Digests of the histograms of vertex and edge colours."""
-    from .kernels.palette import bags, hash_rows
+    from .kernels.colour_hash import bags, hash_rows
 
     graphs = cut.graphs
     vertices = cut.colours
@@ -81,7 +81,7 @@ def partition_isomorphism(cut: Partition) -> Sameness:
 
 def interaction_isomorphism(cut: Partition) -> Sameness:
     """Digests of the subgraphs that the parts induce and of the boundary subgraph."""
-    from .kernels.palette import hash_rows
+    from .kernels.colour_hash import hash_rows
 
     parts = partition_isomorphism(cut)
     boundary = isomorphism(cut.boundary()[0])

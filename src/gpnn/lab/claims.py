@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from ..graph.graphs import Graphs
 from ..graph.schemes import PAPER_SCHEMES, Scheme, get_scheme
-from .beyond import graph_level, three_wl_and_cliques
 from .domain import Domain, Pair
 from .methods import INTERACTION_TYPES, Method
+from .theorem_schemes import graph_level, three_wl_and_cliques
 
 __all__ = ["CLAIMS", "Claim", "Outcome"]
 

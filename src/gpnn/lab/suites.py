@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..data.catalogue import DATASETS
+from ..data.datasets import find, load_graphs
 from ..errors import InputError
 from ..graph.graphs import Graphs
-from ..learn.datasets import find, load_graphs
-from ..learn.registry import DATASETS
 from .methods import Method
 
 __all__ = ["QUOTED_BREC", "SUITES", "Suite", "load_suite", "method_of", "run_suite", "to_markdown"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from .at_hand import fused
+from .kernels.dispatch import fused
 
 __all__ = ["Draw", "Dropout", "kept"]
 
@@ -54,7 +54,7 @@ class Dropout(nn.Dropout):
             return x
         assert rows is not None
         if fused(x):
-            from .fused import drop
+            from .kernels.cuda import drop
 
             return drop(x, self.draw, CALLS * self.draw.site + call, rows)
         return x * kept(self.draw, call, rows, x.shape[-1], x.dtype)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .at_hand import fast
+from .kernels.dispatch import fast
 from .segments import eager
 
 __all__ = ["Groups", "grouped_linear"]
@@ -22,7 +22,7 @@ class _GroupedLinear(torch.autograd.Function):
     @staticmethod
     def forward(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Groups) -> Tensor:
         if fast(x):
-            from .fused import map_rows
+            from .kernels.cuda import map_rows
 
             return map_rows(x, weight, bias, groups)
         pieces = []
@@ -60,7 +60,7 @@ class _Backward(torch.autograd.Function):
         grad: Tensor, x: Tensor, weight: Tensor, groups: Groups
     ) -> tuple[Tensor, Tensor, Tensor]:
         if fast(x):
-            from .fused import map_rows, outer_rows
+            from .kernels.cuda import map_rows, outer_rows
 
             slope, shift = outer_rows(x, grad, weight.shape[1], groups, "right")
             assert shift is not None

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from .at_hand import fast
+from .kernels.dispatch import fast
 
 __all__ = ["Linear", "linear"]
 
@@ -42,7 +42,7 @@ class _Stacked(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        from .fused import all_rows, map_rows
+        from .kernels.cuda import all_rows, map_rows
 
         ctx.save_for_backward(x, weight)
         ctx.biased = bias is not None
@@ -52,7 +52,7 @@ class _Stacked(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        from .fused import all_rows, map_rows, outer_rows
+        from .kernels.cuda import all_rows, map_rows, outer_rows
 
         x, weight = ctx.saved_tensors
         into = None

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .at_hand import fast
+from .kernels.dispatch import fast
 
 __all__ = ["lookup"]
 
@@ -39,7 +39,7 @@ class _Lookup(torch.autograd.Function):
             if chosen.dim() == 2:
                 chosen = chosen.expand(grad.shape[0], -1, -1)
             if fast(grad):
-                from .fused import all_rows, outer_rows
+                from .kernels.cuda import all_rows, outer_rows
 
                 slope, _ = outer_rows(chosen, grad, 1, all_rows(grad))
                 return slope.squeeze(1), None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from .at_hand import fast
+from .kernels.dispatch import fast
 from .linear import Linear
 
 __all__ = ["MLP", "WeightedBatchNorm"]
@@ -57,7 +57,7 @@ class WeightedBatchNorm(nn.Module):
     def forward(self, x: Tensor, weight: Tensor | None = None, relu: bool = False) -> Tensor:
         x = x.to(self.weight.dtype)  # statistics stay in full precision under autocast
         if self.training and fast(x) and x.shape[1] and weight is not None:
-            from .fused import normalise
+            from .kernels.cuda import normalise
 
             return normalise(
                 x, weight.to(x.dtype), self.weight, self.bias, self.running_mean, self.running_var,

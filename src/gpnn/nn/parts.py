@@ -7,8 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from .at_hand import fast
 from .grouped import Groups, grouped_linear
+from .kernels.dispatch import fast
 from .lookup import lookup
 
 __all__ = ["FACTOR_ABOVE", "PairEmbedding", "PartLinear"]

@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import embedding_bag
 
 from ..graph.kernels.segments import group
-from .at_hand import fast, fused
+from .kernels.dispatch import fast, fused
 
 __all__ = ["Segments", "eager", "segment_sum"]
 
@@ -95,7 +95,7 @@ def _bags(x: Tensor, source: Tensor, ptr: Tensor, weight: Tensor | None) -> Tens
     if not x.shape[0]:
         return x.new_zeros(ptr.shape[0] - 1, x.shape[1])
     if fused(x):
-        from .fused import segment_sums
+        from .kernels.cuda import segment_sums
 
         return segment_sums(x, source, ptr, weight)
     return embedding_bag(source, x.detach(), ptr, mode="sum", per_sample_weights=weight)[:-1]
@@ -152,7 +152,7 @@ class _SumOnto(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        from .fused import replica_dots
+        from .kernels.cuda import replica_dots
 
         base, factor, _, _, source, ptr, _, weight = ctx.saved_tensors
         grad = grad.contiguous()
@@ -173,7 +173,7 @@ def _summed(
     onto: Tensor | None,
     factor: Tensor | None,
 ) -> Tensor:
-    from .fused import segment_sums
+    from .kernels.cuda import segment_sums
 
     flat = None if onto is None else onto.flatten(0, 1)
     out = segment_sums(x.flatten(0, 1), source, ptr, weight, flat, factor)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..learn.explain import Explanation
+    from ..train.explain import Explanation
 
 __all__ = ["draw_explanation"]
 

@@ -10,7 +10,7 @@ from .palette import INK, palette
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..learn.experiments.results import Part
+    from ..reproduce.results import Part
 
 __all__ = ["draw_results"]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpnn.errors import InputError
 from gpnn.graph.graphs import Graphs
 from gpnn.graph.readers import InputNote, read_graphs
-from gpnn.graph.readers._fields import Fields, float_table, integer_table
+from gpnn.graph.readers.fields import Fields, float_table, integer_table
 
 
 def read(folder: Path, text: str, name: str = "a.edges", **options: object) -> Graphs:

@@ -86,7 +86,7 @@ def test_one_graph_a_line() -> None:
 
 @pytest.mark.data
 def test_atlas_size_families(data_dir: Path) -> None:
-    from gpnn.learn.datasets import load_graphs
+    from gpnn.data.datasets import load_graphs
 
     graphs = load_graphs("sr251256", data_dir)
     assert (len(graphs), set(graphs.degree.tolist())) == (15, {12})

@@ -87,7 +87,7 @@ def test_bonds_of_zinc(data_dir: Path) -> None:
     """The SMILES of ZINC-12k give the structure of its TU files."""
     import numpy as np
 
-    from gpnn.learn.datasets import find, load_graphs
+    from gpnn.data.datasets import find, load_graphs
 
     folder = find("ZINC12k", data_dir).parent.parent
     lines = (folder / "smiles.csv").read_text().splitlines()[1:301]

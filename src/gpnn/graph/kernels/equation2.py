@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .colour_hash import CROSS, NONE, SELF, WITHIN
 from .hashing import mix, scramble
 from .hops import reach
 from .lean import lean
-from .palette import CROSS, NONE, SELF, WITHIN
 from .shelf import find, tally
 
 __all__ = [

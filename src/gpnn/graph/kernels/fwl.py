@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._jit import jit
-from .hashing import chain, scramble
-from .palette import (
+from .colour_hash import (
     FIRST,
     LEFT,
     NONE,
@@ -21,6 +20,7 @@ from .palette import (
     table_size,
     words,
 )  # fmt: skip
+from .hashing import chain, scramble
 from .record import close_record, note, open_record, seal
 
 __all__ = ["fwl", "pair_words", "row_sums"]

@@ -10,9 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._jit import jit
-from .hashing import chain, scramble
-from .hops import reach
-from .palette import (
+from .colour_hash import (
     CROSS,
     FIRST,
     LEFT,
@@ -30,6 +28,8 @@ from .palette import (
     table_size,
     words,
 )  # fmt: skip
+from .hashing import chain, scramble
+from .hops import reach
 from .record import close_record, note, open_record, seal
 
 __all__ = ["refine_edges", "same", "vertex_words"]

@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._jit import jit
-from .fwl import pair_words, row_sums
-from .hashing import chain, scramble
-from .hops import reach
-from .interaction import same, vertex_words
-from .palette import (
+from .colour_hash import (
     CROSS,
     FIRST,
     LEFT,
@@ -25,6 +21,10 @@ from .palette import (
     table_size,
     words,
 )  # fmt: skip
+from .fwl import pair_words, row_sums
+from .hashing import chain, scramble
+from .hops import reach
+from .interaction import same, vertex_words
 from .record import close_record, note, open_record, seal
 
 __all__ = ["refine_pairs"]

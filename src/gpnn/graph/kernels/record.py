@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ._jit import jit
+from .colour_hash import copy_rows
 from .hashing import chain
-from .palette import copy_rows
 
 __all__ = ["close_record", "note", "open_record", "seal"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ._jit import jit
+from .colour_hash import table_size
 from .lean import lean
-from .palette import table_size
 
 __all__ = ["enlarge", "find", "new_shelf", "shelf_room", "tally"]
 

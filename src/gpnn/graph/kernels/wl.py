@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ._jit import jit
+from .colour_hash import NEIGHBOUR, OWN, bag, copy_rows, count_classes, table_size, words
 from .hashing import chain
-from .palette import NEIGHBOUR, OWN, bag, copy_rows, count_classes, table_size, words
 from .record import close_record, note, open_record, seal
 
 __all__ = ["wl"]

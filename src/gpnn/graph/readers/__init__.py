@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import InputError
 from ..graphs import Graphs
-from ._files import InputNote, one_of
+from .files import InputNote, one_of
 
 __all__ = ["FORMATS", "Format", "InputNote", "read_graphs"]
 
@@ -133,7 +133,7 @@ def _detect_folder(path: Path) -> Format:
 
 
 def _names_smiles(path: Path) -> bool:
-    from ._files import read_bytes
+    from .files import read_bytes
     from .smiles import smiles_column
 
     header = read_bytes(path).split(b"\n", 1)[0].decode("utf-8-sig", errors="replace")

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ..graphs import Graphs
-from ._fields import Fields
-from ._files import note, read_bytes, where
-from ._rows import Rows
+from .fields import Fields
+from .files import note, read_bytes, where
+from .table_rows import Rows
 
 __all__ = ["read_edge_list"]
 

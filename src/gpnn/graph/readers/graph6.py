@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ..graphs import Graphs
-from ._files import read_bytes, where
-from ._undirected import undirected
+from .files import read_bytes, where
+from .undirected import undirected
 
 __all__ = ["format_graph6", "parse_graph6", "read_graph6"]
 

@@ -13,8 +13,8 @@ from xml.parsers import expat
 
 from ...errors import InputError
 from ..graphs import Graphs
-from ._files import read_bytes, where
-from ._undirected import undirected
+from .files import read_bytes, where
+from .undirected import undirected
 
 __all__ = ["read_graphml"]
 

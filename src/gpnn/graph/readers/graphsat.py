@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ..graphs import Graphs
-from ._fields import Fields
-from ._files import read_bytes, where
+from .fields import Fields
+from .files import read_bytes, where
 
 __all__ = ["read_graphsat"]
 

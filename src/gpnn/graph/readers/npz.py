@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import InputError
 from ..convert import as_graphs, count_vertices, split_rows
 from ..graphs import Graphs
-from ._files import one_of
+from .files import one_of
 
 __all__ = ["read_npz"]
 

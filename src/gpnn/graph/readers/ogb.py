@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ..graphs import Graphs
-from ._fields import float_table, integer_table
-from ._files import read_bytes
-from ._undirected import undirected
+from .fields import float_table, integer_table
+from .files import read_bytes
+from .undirected import undirected
 
 __all__ = ["OGBData", "find_ogb", "read_ogb", "read_ogb_graphs"]
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from ...errors import InputError
 from ..graphs import Graphs
-from ._files import note, one_of, read_bytes, where
-from ._undirected import undirected
+from .files import note, one_of, read_bytes, where
+from .undirected import undirected
 
 __all__ = ["parse_smiles", "read_smiles", "smiles_column"]
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ..graphs import Graphs
-from ._fields import float_table, integer_table
-from ._files import read_bytes, where
+from .fields import float_table, integer_table
+from .files import read_bytes, where
 
 __all__ = ["TUData", "find_tu", "read_tu", "read_tu_graphs"]
 

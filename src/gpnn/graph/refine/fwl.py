@@ -37,15 +37,15 @@ def fwl(
         rounds: run exactly so many rounds on every graph, instead of until it is stable.
         labels: node labels join the colours of the ends, edge labels the start colours of edges.
     """
+    from ..kernels import colour_hash
     from ..kernels import fwl as kernel
-    from ..kernels import palette
 
     rows = colour_rows(graphs, colours)
     limit = check_rounds(rounds)
     _, start = hash_vertices(graphs, rows, labels)
     n = int(np.diff(graphs.ptr).max(initial=0))
     check_memory(
-        48 * n * n + 8 * palette.table_size(n * n),
+        48 * n * n + 8 * colour_hash.table_size(n * n),
         f"2-FWL on a graph of {n:,} vertices",
         "Leave out the largest graphs, or use 1-WL.",
     )

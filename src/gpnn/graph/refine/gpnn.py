@@ -76,7 +76,7 @@ def gpnn(
         labels: node labels join γ⁽⁰⁾ and edge labels the kind of an edge in λ_E. Parts, and so
             what is within and what cross, remain those of λ_V alone.
     """
-    from ..kernels import hops, palette
+    from ..kernels import colour_hash, hops
     from ..kernels.interaction import refine_edges
     from ..kernels.pairs import refine_pairs
 
@@ -93,14 +93,14 @@ def gpnn(
     dense = f"interactions={which!r} on a graph of {n:,} vertices"
     instead = "Leave out the largest graphs, or use interactions='cross' or 'edges' with d=1."
     if which == "pairs":
-        check_memory(52 * n * n + 8 * palette.table_size(n * n), dense, instead)
+        check_memory(52 * n * n + 8 * colour_hash.table_size(n * n), dense, instead)
     balls = max(int(hops.ball_sizes(ptr, indptr, indices, d).max(initial=0)), 1)
     if which == "pairs":
         out = refine_pairs(
             ptr, indptr, indices, part, start, marks, d, distances, balls, limit, most()
         )
     else:
-        need = 52 * balls + 8 * palette.table_size(balls)
+        need = 52 * balls + 8 * colour_hash.table_size(balls)
         check_memory(need, f"{dense} with d={d}", "Leave out the largest graphs, or lower d.")
         out = refine_edges(
             ptr, indptr, indices, part, start, marks, which == "edges", d, distances, balls, limit,

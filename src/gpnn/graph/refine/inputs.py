@@ -47,16 +47,16 @@ def colour_rows(graphs: Graphs, colours: Any) -> IntArray:
 
 def hash_vertices(graphs: Graphs, rows: IntArray, labels: bool) -> tuple[Colours, Colours]:
     """``(part, start)``: the colours λ_V, and the same with the node label joined if asked."""
-    from ..kernels import palette
+    from ..kernels import colour_hash
 
     if labels and graphs.node_labels is None and graphs.edge_labels is None:
         raise InputError(
             "labels=True, but the graphs have neither node labels nor edge labels. "
             "Read them with labels, or compare the structure alone with labels=False."
         )
-    part = palette.hash_rows(rows, np.zeros((len(rows), 2), np.uint64))
+    part = colour_hash.hash_rows(rows, np.zeros((len(rows), 2), np.uint64))
     if labels and graphs.node_labels is not None:
-        return part, palette.hash_rows(graphs.node_labels.reshape(-1, 1).astype(np.int64), part)
+        return part, colour_hash.hash_rows(graphs.node_labels.reshape(-1, 1).astype(np.int64), part)
     return part, part
 
 

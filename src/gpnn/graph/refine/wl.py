@@ -27,14 +27,14 @@ def wl(
         labels: node labels join the start colours, and every neighbour comes with the label of
             its edge.
     """
-    from ..kernels import palette
+    from ..kernels import colour_hash
     from ..kernels import wl as kernel
 
     rows = colour_rows(graphs, colours)
     limit = check_rounds(rounds)
     _, start = hash_vertices(graphs, rows, labels)
     marks = edge_labels(graphs, labels)
-    words = palette.hash_rows(marks.reshape(-1, 1), np.zeros((len(marks), 2), np.uint64))
+    words = colour_hash.hash_rows(marks.reshape(-1, 1), np.zeros((len(marks), 2), np.uint64))
     store, signatures, recorded, stable, digest, failed = kernel.wl(
         graphs.ptr, graphs.indptr, graphs.indices, start, words, limit, most()
     )

@@ -1,0 +1,170 @@
+"""The labelled datasets: TU, OGB, Planetoid, WebKB, with their official splits if any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..graph.graphs import Graphs
+from ..graph.readers.files import read_bytes
+from ..graph.readers.ogb import read_ogb
+from ..graph.readers.tu import read_tu
+from . import loaders
+from .datasets import find, get
+from .molecules import join_bonds
+from .raw import FEATURES, MOLECULE, Raw, vertex_table
+from .tasks import Task
+
+__all__ = ["plain", "read_benchmark", "read_ogb_folder", "read_tu_folder"]
+
+IntArray = NDArray[np.int64]
+
+
+def plain(graphs: Graphs) -> Raw:
+    """Graphs without targets."""
+    kind, nodes = vertex_table(graphs)
+    names = graphs.graph_names
+    ids = tuple(names) if names is not None else tuple(map(str, range(len(graphs))))
+    return Raw(graphs, kind, nodes, {}, ids, np.arange(len(graphs)))
+
+
+def read_benchmark(name: str, data: str | Path | None, regression: bool = False) -> Raw:
+    """A dataset by name."""
+    entry = get(name)
+    if not entry.markers:
+        return plain(entry.read(Path()))
+    marker = find(name, data)
+    if entry.read is loaders.tu:
+        raw = read_tu_folder(marker.parent, regression)
+        if entry.name == "ZINC12k":
+            raw = replace(raw, split=_in_order(10_000, 1_000, 1_000))
+        return raw
+    reader = _READERS.get(entry.read)
+    return plain(entry.read(marker)) if reader is None else reader(marker)
+
+
+def read_tu_folder(folder: Path, regression: bool = False) -> Raw:
+    """A TU collection: vertex labels, else attributes, else degrees; classes, else attributes of
+    the graphs. Attributes beside labels are left aside: in the molecule sets they are coordinates,
+    which turn with the molecule."""
+    found = read_tu(folder)
+    raw = plain(found.graphs)
+    if found.graphs.node_labels is None and found.node_attributes is not None:
+        if not np.isfinite(found.node_attributes).all():
+            raise InputError(f"The node attributes of {folder} hold NaN. Fill or drop them first.")
+        raw = replace(raw, kind=FEATURES, nodes=found.node_attributes)
+    numbers = found.graph_attributes
+    if found.y is not None and not (regression and numbers is not None):
+        return replace(raw, targets={"class": found.y.astype(np.float64)})
+    if numbers is None:
+        return raw
+    width = numbers.shape[1]
+    names = ["target"] if width == 1 else [f"target {k + 1}" for k in range(width)]
+    columns = dict(zip(names, numbers.T, strict=True))
+    return replace(raw, targets=columns, task=Task.REGRESSION)
+
+
+def read_ogb_folder(folder: Path) -> Raw:
+    """An OGB dataset: 9 atom columns, bonds as one label, the scaffold split where it is there."""
+    from ..graph.kernels.csr import edge_positions
+
+    found = read_ogb(folder)
+    graphs = found.graphs
+    labels = np.zeros(len(graphs.indices), np.int64)
+    owner = np.repeat(np.arange(len(graphs)), _bonds(found.raw))
+    ends = found.edges + graphs.ptr[owner][:, None]
+    bonds = join_bonds(found.edge_features)
+    for source, target in ((0, 1), (1, 0)):
+        at = edge_positions(graphs.indptr, graphs.indices, ends[:, source], ends[:, target])
+        labels[at[at >= 0]] = bonds[at >= 0]
+    known = found.labels[~np.isnan(found.labels)]
+    names = _task_names(found.raw.parent / "mapping" / "mol.csv.gz", found.labels.shape[1])
+    return Raw(
+        graphs=replace(graphs, edge_labels=labels),
+        kind=MOLECULE,
+        nodes=found.node_features,
+        targets=dict(zip(names, found.labels.T, strict=True)),
+        ids=tuple(map(str, range(len(graphs)))),
+        rows=np.arange(len(graphs)),
+        task=Task.MULTITASK if np.isin(known, (0, 1)).all() else Task.REGRESSION,
+        split=found.split() if (found.raw.parent / "split" / "scaffold").is_dir() else None,
+    )
+
+
+def _bonds(raw: Path) -> IntArray:
+    from ..graph.readers.fields import integer_table
+
+    path = raw / "num-edge-list.csv.gz"
+    return integer_table(read_bytes(path), path, 1)[:, 0]
+
+
+def _task_names(mapping: Path, count: int) -> list[str]:
+    if mapping.is_file():
+        header = read_bytes(mapping).split(b"\n", 1)[0].decode().strip().split(",")
+        names = [name for name in header if name not in ("smiles", "mol_id")]
+        if len(names) == count and len(set(names)) == count:
+            return names
+    return [f"task {k}" for k in range(count)]
+
+
+def _planetoid(marker: Path) -> Raw:
+    from scipy.sparse import csr_array
+
+    with np.load(marker, allow_pickle=False) as file:
+        parts = (file["x_data"], file["x_indices"], file["x_indptr"])
+        x = csr_array(parts, shape=tuple(file["x_shape"])).toarray()
+        y = file["y"]
+        masks = {part: file[f"geom_{key}"][:, 0] for part, key in _MASKS.items()}
+    return _network(loaders.npz(marker), x, y, masks)
+
+
+def _webkb(marker: Path) -> Raw:
+    path = marker.with_name("out1_node_feature_label.txt")
+    lines = [line.split("\t") for line in read_bytes(path).decode().splitlines()[1:]]
+    order = np.argsort([int(words[0]) for words in lines])
+    x = np.array([np.fromstring(words[1], np.float64, sep=",") for words in lines])[order]
+    y = np.array([int(words[2]) for words in lines])[order]
+    files = sorted(marker.parent.glob("*_split_0.6_0.2_0.npz"))
+    masks = None
+    if files:
+        with np.load(files[0], allow_pickle=False) as file:
+            masks = {part: file[f"{key}_mask"] for part, key in _MASKS.items()}
+    return _network(loaders.webkb(marker), x, y, masks)
+
+
+def _network(
+    graphs: Graphs, x: NDArray[np.floating], y: IntArray, masks: dict[str, IntArray] | None
+) -> Raw:
+    """One graph whose vertices are classified."""
+    split = masks and {part: np.flatnonzero(mask) for part, mask in masks.items()}
+    return Raw(
+        graphs,
+        FEATURES,
+        x,
+        {"class": y.astype(np.float64)},
+        tuple(map(str, range(graphs.num_nodes))),
+        np.arange(graphs.num_nodes),
+        split=split,
+        node_level=True,
+        task=Task.NODE_CLASSIFICATION,
+    )
+
+
+def _in_order(*sizes: int) -> dict[str, IntArray]:
+    ends = np.cumsum((0, *sizes))
+    return {
+        part: np.arange(ends[k], ends[k + 1]) for k, part in enumerate(("train", "valid", "test"))
+    }
+
+
+_MASKS = {"train": "train", "valid": "val", "test": "test"}
+_READERS: dict[Callable[[Path], Graphs], Callable[[Path], Raw]] = {
+    loaders.ogb: lambda marker: read_ogb_folder(marker.parent),
+    loaders.npz: _planetoid,
+    loaders.webkb: _webkb,
+}

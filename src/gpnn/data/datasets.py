@@ -1,0 +1,146 @@
+"""Datasets by name: looked for in the data folder, the package and the cache, else downloaded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+from ..errors import InputError
+from ..graph.graphs import Graphs
+from .catalogue import DATASETS, Dataset, get
+from .download import Progress
+
+__all__ = ["DATASETS", "Dataset", "data_folder", "find", "get", "load_graphs", "locate"]
+
+_DEPTH = 3
+
+
+def data_folder(data: str | Path | None = None) -> Path | None:
+    """The folder given, else ``$GPNN_DATA``, else None."""
+    given = data if data is not None else os.environ.get("GPNN_DATA")
+    if not given:
+        return None
+    folder = Path(given).expanduser()
+    if not folder.is_dir():
+        said = "the data folder" if data is not None else "GPNN_DATA,"
+        raise InputError(f"There is no folder {folder} ({said} you named). Check the path.")
+    return folder
+
+
+def load_graphs(
+    name: str, data: str | Path | None = None, progress: Progress | None = None
+) -> Graphs:
+    """The graphs of a dataset, with vertex and edge labels where its structure files hold them."""
+    entry = get(name)
+    return entry.read(find(name, data, progress) if entry.markers else Path())
+
+
+def find(name: str, data: str | Path | None = None, progress: Progress | None = None) -> Path:
+    """The file that marks the dataset, unpacked into the cache where it lies in a zip.
+
+    Looked for in ``data`` (else ``$GPNN_DATA``) and three folders down, then in the package, then
+    in the cache; at last it is downloaded into the cache, where a public address exists.
+    """
+    from ..graph.readers.archive import cache_root
+
+    entry = get(name)
+    if not entry.markers:
+        raise InputError(f"{entry.name} is generated, not read from a file.")
+    given = data_folder(data)
+    if given is not None and (found := _search(entry, given)):
+        return found
+    if entry.embedded is not None:
+        with resources.as_file(resources.files("gpnn.embedded") / entry.embedded) as archive:
+            return _open(entry, archive)
+    cache = cache_root() / "downloads"
+    if found := _search(entry, cache):
+        return found
+    return _download(entry, cache, given, progress)
+
+
+def locate(name: str, data: str | Path | None = None) -> str | None:
+    """Where a dataset lies, without unpacking or downloading anything; None if it is absent."""
+    from ..graph.readers.archive import cache_root
+
+    entry = get(name)
+    if not entry.markers:
+        return "generated"
+    for root in (data_folder(data), cache_root() / "downloads"):
+        for folder in _folders(root, _DEPTH) if root is not None else ():
+            for file in (*entry.markers, *entry.archives):
+                if (folder / file).is_file():
+                    return str(folder / file)
+    return "embedded" if entry.embedded else None
+
+
+def _download(entry: Dataset, cache: Path, given: Path | None, progress: Progress | None) -> Path:
+    from .download import download
+
+    looked = [str(folder) for folder in (given, cache) if folder is not None]
+    absent = f"{entry.name} was not found in {' or '.join(looked)}"
+    put = f"Put {_either((*entry.archives, *entry.markers[:1]))} into a folder and name it with "
+    put += "--data or GPNN_DATA."
+    if not entry.downloads:
+        said = entry.help or "It has no public address that could be downloaded."
+        raise InputError(f"{absent}. {said} {put}")
+    for address, file in entry.downloads:
+        try:
+            download(address, cache / file, progress)
+        except InputError as error:
+            raise InputError(f"{absent}, and {error} {put}") from None
+    found = _search(entry, cache)
+    if found is None:
+        raise InputError(f"What {entry.downloads[0][0]} gave does not hold {entry.name}. {put}")
+    return found
+
+
+def _either(names: tuple[str, ...]) -> str:
+    return " or ".join(dict.fromkeys(names))
+
+
+def _search(entry: Dataset, root: Path) -> Path | None:
+    """The marker as a file, else in an archive, in the folder or below."""
+    folders = list(_folders(root, _DEPTH))
+    for folder in (root.absolute().parent, *folders):
+        for marker in entry.markers:
+            inside = folder != root.absolute().parent or marker.startswith(f"{root.name}/")
+            if inside and (folder / marker).is_file():
+                return folder / marker
+    for folder in folders:
+        for archive in entry.archives:
+            if (folder / archive).is_file():
+                return _open(entry, folder / archive)
+    return None
+
+
+def _folders(root: Path, depth: int) -> Iterator[Path]:
+    """The folder and those below it, nearest first."""
+    level = [root] if root.is_dir() else []
+    for _ in range(depth + 1):
+        yield from level
+        level = [
+            Path(item.path)
+            for folder in level
+            for item in _entries(folder)
+            if item.is_dir() and not item.name.startswith(".")
+        ]
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as items:
+            return sorted(items, key=lambda item: item.name)
+    except PermissionError:
+        return []
+
+
+def _open(entry: Dataset, archive: Path) -> Path:
+    from ..graph.readers.archive import unpack
+
+    folder = unpack(archive)
+    for marker in entry.markers:
+        if (folder / marker).is_file():
+            return folder / marker
+    raise InputError(f"{archive} does not hold {entry.name}: it lacks {_either(entry.markers)}.")

@@ -1,0 +1,93 @@
+"""From what a person types as a source with labels to the reader that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError
+from .encoder import Encoder
+from .raw import MOLECULE, Raw
+
+__all__ = ["read_source"]
+
+
+def read_source(
+    source: str,
+    names: list[str] | None,
+    smiles: str | None,
+    data: str | Path | None,
+    numbers: bool,
+    like: Encoder | None,
+) -> Raw:
+    """The one reader that fits the source.
+
+    Args:
+        names: the targets wanted, ``None`` to find them, empty for none.
+        smiles: the column of SMILES.
+        numbers: whether the targets are to be numbers, where a TU collection has both kinds.
+        like: the encoder of a model, for a source it is asked about.
+    """
+    from .benchmark_readers import plain, read_benchmark, read_ogb_folder, read_tu_folder
+    from .sources import resolve
+    from .table import is_table, read_molecules, read_table
+
+    path = Path(source).expanduser()
+    if source.startswith("smiles:"):
+        return read_molecules([source.removeprefix("smiles:")])
+    if not _exists(path):
+        if source.startswith("g6:"):
+            return plain(resolve(source))
+        return _by_name(source, lambda name: read_benchmark(name, data, numbers))
+    if path.is_file() and path.suffix.lower() == ".zip":
+        from ..graph.readers.archive import unpack
+
+        path = unpack(path)
+    if path.is_dir():
+        from ..graph.readers.ogb import find_ogb
+        from ..graph.readers.tu import find_tu
+
+        if find_tu(path) is not None:
+            return read_tu_folder(path, numbers)
+        if find_ogb(path) is not None:
+            return read_ogb_folder(path)
+        from .graph_folder import read_graph_folder
+
+        return read_graph_folder(path, names)
+    if is_table(path) and (like is None or like.kind == MOLECULE):
+        return read_table(path, smiles, names, like.smiles if like is not None else None)
+    return plain(resolve(str(path), data))
+
+
+def _by_name(source: str, read: Callable[[str], Raw]) -> Raw:
+    """A dataset, or one graph of it as ``MUTAG:5``."""
+    from .catalogue import get
+
+    name, colon, index = source.rpartition(":")
+    try:
+        entry = get(name if colon else source)
+    except InputError as error:
+        if colon and _exists(Path(name).expanduser()):
+            raise InputError(
+                f"{name} is a file or folder, and a colon picks a graph of a dataset alone. Give "
+                "it as it is; 'gpnn explain' picks a row with --row."
+            ) from None
+        raise InputError(
+            f"{source!r} is no file or folder. {error} A molecule or graph itself is written "
+            "smiles:CCO or g6:TEXT."
+        ) from None
+    raw = read(entry.name)
+    if not colon:
+        return raw
+    if not index.isdecimal() or int(index) >= len(raw.graphs) or raw.node_level:
+        raise InputError(f"{entry.name} has no graph {index!r} of its own. Leave out ':{index}'.")
+    return raw.take(np.arange(len(raw.graphs)) == int(index))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long, a NUL byte
+        return False

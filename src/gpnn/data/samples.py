@@ -1,0 +1,199 @@
+"""Samples: what a model is trained on, evaluated on or asked about, whatever it was read from."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..errors import InputError
+from ..graph.graphs import Graphs
+from ..graph.readers.files import InputNote
+from . import targets as labels
+from .encoder import Encoder
+from .raw import Raw, Skipped
+from .read import read_source
+from .tasks import Task, get_task
+
+__all__ = ["Samples", "encode_samples", "load_samples"]
+
+IntArray = NDArray[np.int64]
+_SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Graphs with encoded features and labels.
+
+    Attributes:
+        graphs: the graphs.
+        encoder: how features and labels were encoded; it knows task, classes and targets.
+        x: vertex features, float [n, features], or codes, int [n, columns].
+        edge_labels: code of every CSR entry, or ``None``.
+        y: long [graphs], float [graphs, targets] with NaN for missing, long [n] for node tasks with
+            -1 for missing, or ``None``.
+        ids, rows: name and row in the input of every graph (of every vertex for node tasks).
+        skipped: the rows that gave no graph.
+        split: an official split, numbers of ``train``, ``valid`` and ``test``.
+    """
+
+    graphs: Graphs
+    encoder: Encoder
+    x: Tensor | None
+    edge_labels: IntArray | None
+    y: Tensor | None
+    ids: tuple[str, ...]
+    rows: IntArray
+    skipped: tuple[Skipped, ...] = ()
+    split: Mapping[str, IntArray] | None = None
+
+    def __len__(self) -> int:
+        """Things that are predicted: graphs, or vertices in a node task."""
+        return self.graphs.num_nodes if self.task.node_level else len(self.graphs)
+
+    @property
+    def task(self) -> Task:
+        return self.encoder.task
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        return self.encoder.class_names
+
+    @property
+    def target_names(self) -> tuple[str, ...]:
+        return self.encoder.target_names
+
+    @property
+    def codes(self) -> tuple[int, ...]:
+        return self.encoder.codes
+
+    def counts(self) -> dict[str, int]:
+        """Labels of every class, or of every target."""
+        if self.y is None:
+            return {}
+        if self.task.has_classes:
+            found = torch.bincount(self.y[self.y >= 0], minlength=len(self.class_names))
+            return dict(zip(self.class_names, found.tolist(), strict=True))
+        known = (~torch.isnan(self.y)).sum(0)
+        return dict(zip(self.target_names, known.tolist(), strict=True))
+
+    def digest(self) -> str:
+        """A hash of structure, features and labels: equal for equal data."""
+        total = hashlib.sha256()
+        tensors = [part.numpy() for part in (self.x, self.y) if part is not None]
+        for array in (self.graphs.ptr, self.graphs.indptr, self.graphs.indices, *tensors):
+            total.update(array.tobytes())
+        if self.edge_labels is not None:
+            total.update(self.edge_labels.tobytes())
+        return total.hexdigest()
+
+
+def load_samples(
+    source: str,
+    target: str | Sequence[str] | None = None,
+    smiles: str | None = None,
+    task: str | None = None,
+    data: str | Path | None = None,
+    strict: bool = False,
+    like: Encoder | None = None,
+    labelled: bool = True,
+) -> Samples:
+    """Read a source and encode it.
+
+    Args:
+        source: a dataset's name, a TU or OGB folder or zip, a CSV of SMILES, a folder of graph
+            files with labels; without labels also everything ``gpnn partition`` reads.
+        target: the column or columns to predict; found by itself where not given.
+        smiles: the column of SMILES.
+        task: a :class:`Task`; else told by the labels.
+        data: the folder with datasets.
+        strict: refuse rows that cannot be read or have no label, instead of skipping them.
+        like: the encoder of a fitted model, for samples it has not seen.
+        labelled: whether labels are needed.
+    """
+    names = None if target is None else [target] if isinstance(target, str) else list(target)
+    if like is not None:
+        names = list(like.target_names) if names is None else names
+    wanted = get_task(task) if task is not None else like.task if like is not None else None
+    raw = read_source(
+        source, names if labelled else [], smiles, data, wanted is Task.REGRESSION, like
+    )
+    if names is not None and labelled:
+        raw = raw.choose(tuple(names))
+    if labelled and not raw.targets:
+        raise InputError(f"{source} has no labels to learn from or to check with.")
+    return encode_samples(raw, wanted, strict, like, labelled, source)
+
+
+def encode_samples(
+    raw: Raw,
+    task: Task | None = None,
+    strict: bool = False,
+    like: Encoder | None = None,
+    labelled: bool = True,
+    source: str = "the input",
+) -> Samples:
+    """Features and labels as tensors; rows without a usable label are left out."""
+    if like is not None:
+        like.check(raw)
+        if like.task.node_level != raw.node_level:
+            raise InputError(f"The model's task is {like.task}, which does not fit {source}.")
+    y: Tensor | None = None
+    classes: tuple[str, ...] = ()
+    if labelled:
+        task = task or raw.task or labels.infer_task(raw.targets)
+        if task.node_level != raw.node_level:
+            raise InputError(
+                f"The task {task} does not fit {source}, which has labels of "
+                f"{'vertices' if raw.node_level else 'graphs'}."
+            )
+        if task.has_classes and len(raw.targets) > 1:
+            raise InputError(f"The task {task} takes one target; got {', '.join(raw.targets)}.")
+        if like is not None:
+            classes = like.class_names
+        elif task.has_classes:
+            classes = labels.class_names(next(iter(raw.targets.values())))
+        y, reasons = labels.encode(raw.targets, task, classes)
+        if not raw.node_level:
+            raw = raw.without(reasons)
+            keep = torch.ones(len(y), dtype=torch.bool)
+            keep[list(reasons)] = False
+            y = y[keep]
+    _tell_skipped(raw, strict, source)
+    if labelled and like is None:
+        assert y is not None and task is not None
+        if not raw.node_level and len(raw.graphs) < 2:
+            raise InputError(
+                f"{source} holds {len(raw.graphs)} labelled graph: too few to learn from."
+            )
+        labels.check_labels(y, task, classes, raw.ids)
+    if like is None:
+        assert task is not None
+        like = Encoder.fit(raw, task, classes)
+    if raw.nodes.dtype.kind == "f" and not np.isfinite(raw.nodes).all():
+        raise InputError(f"The vertex features of {source} hold NaN or infinity. Mend them first.")
+    x, edge_labels = like.encode(raw)
+    return Samples(raw.graphs, like, x, edge_labels, y, raw.ids, raw.rows, raw.skipped, raw.split)
+
+
+def _tell_skipped(raw: Raw, strict: bool, source: str) -> None:
+    if not raw.skipped:
+        return
+    shown = "; ".join(f"row {item.row + 1}: {item.reason}" for item in raw.skipped[:_SHOWN])
+    more = f"; and {len(raw.skipped) - _SHOWN:,} more" if len(raw.skipped) > _SHOWN else ""
+    total = len(raw.rows) + len(raw.skipped)
+    said = f"{len(raw.skipped):,} of {total:,} rows of {source}"
+    if strict:
+        raise InputError(
+            f"{said} cannot be used ({shown}{more}). Mend them, or leave out --strict."
+        )
+    if not len(raw.rows):
+        raise InputError(f"No row of {source} can be used ({shown}{more}).")
+    warnings.warn(f"{said} are skipped ({shown}{more}).", InputNote, stacklevel=3)

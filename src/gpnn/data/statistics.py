@@ -1,0 +1,163 @@
+"""The paper's benchmarks: their statistics in the data at hand and as the paper prints them.
+
+Statistics are kept in the cache by the content of the files they were counted in, so that a listing
+opens no dataset twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError
+from ..files import write_text
+from ..graph.readers.archive import cache_root
+from .cache import code
+from .datasets import get, locate
+
+__all__ = ["PAPER", "DatasetStatistics", "PaperStatistics", "dataset_statistics"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class DatasetStatistics:
+    """What was counted.
+
+    Attributes:
+        graphs: how many.
+        nodes, edges: averages over the graphs, every edge counted once, loops left out.
+        classes: of a label; 0 for a regression.
+        tasks: labels of a graph or vertex.
+        kind: what is known of a vertex: ``labels``, ``molecule`` (columns), ``degree`` or
+            ``features`` (numbers).
+        features: different labels or degrees, columns, or numbers of a vertex.
+        edge_labels: different labels of edges, or 0.
+        loops: self-loops in the files.
+    """
+
+    graphs: int
+    nodes: float
+    edges: float
+    classes: int
+    tasks: int
+    kind: str
+    features: int
+    edge_labels: int
+    loops: int
+
+
+@dataclass(frozen=True)
+class PaperStatistics:
+    """A row of the paper's tables of datasets; ``note`` says how to read it where it differs."""
+
+    task: str
+    graphs: int
+    nodes: float
+    edges: float
+    classes: int
+    features: int | None = None
+    note: str = ""
+
+    def differences(self, found: DatasetStatistics) -> list[str]:
+        """The columns in which the paper prints another number."""
+        edges = found.edges * (2 if self.note == BOTH_WAYS else 1)
+        edges += found.loops if self.note == LOOPS else 0
+        pairs = {
+            "graphs": (found.graphs, self.graphs),
+            "nodes": (found.nodes, self.nodes),
+            "edges": (edges, self.edges),
+            "classes": (found.classes or found.tasks, self.classes),
+            "features": (found.features, self.features),
+        }
+        return [name for name, (ours, theirs) in pairs.items() if not _equal(ours, theirs)]
+
+
+BOTH_WAYS = "the paper counts every edge in both directions here"
+LOOPS = "the paper counts self-loops here"
+_CLASSES, _NODES = "graph classification", "node classification"
+
+PAPER: dict[str, PaperStatistics] = {
+    "MUTAG": PaperStatistics(_CLASSES, 188, 17.93, 19.79, 2),
+    "PTC_MR": PaperStatistics(_CLASSES, 344, 14.29, 14.69, 2),
+    "BZR": PaperStatistics(_CLASSES, 405, 35.75, 38.36, 2),
+    "COX2": PaperStatistics(_CLASSES, 467, 41.22, 43.45, 2),
+    "DHFR": PaperStatistics(_CLASSES, 756, 42.43, 44.54, 2),
+    "IMDB-BINARY": PaperStatistics(_CLASSES, 1_000, 19.77, 96.53, 2),
+    "PROTEINS": PaperStatistics(_CLASSES, 1_113, 39.06, 72.82, 2),
+    "ogbg-moltox21": PaperStatistics(_CLASSES, 7_831, 18.6, 19.3, 2),
+    "ogbg-moltoxcast": PaperStatistics(_CLASSES, 8_576, 18.8, 19.3, 2),
+    "ogbg-molhiv": PaperStatistics(_CLASSES, 41_127, 25.5, 27.5, 2),
+    "ZINC12k": PaperStatistics("graph regression", 12_000, 23.1, 49.8, 1, note=BOTH_WAYS),
+    "Cora": PaperStatistics(_NODES, 1, 2_708, 5_278, 7, 1_433),
+    "CiteSeer": PaperStatistics(_NODES, 1, 3_327, 4_552, 6, 3_703),
+    "Wisconsin": PaperStatistics(_NODES, 1, 251, 466, 5, 1_703, LOOPS),
+    "Texas": PaperStatistics(_NODES, 1, 183, 279, 5, 1_703),
+}
+
+
+def dataset_statistics(name: str, data: str | Path | None = None) -> DatasetStatistics | None:
+    """The statistics of a dataset; ``None`` where it is absent. Nothing is downloaded."""
+    place = locate(name, data)
+    if place is None:
+        return None
+    path = cache_root() / "statistics" / f"{get(name).name}-{_content(name, place)[:24]}.json"
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        return DatasetStatistics(**json.loads(path.read_text(encoding="utf-8")))
+    found = _count(name, data)
+    with contextlib.suppress(InputError):  # a cache that cannot be written: count again next time
+        write_text(path, json.dumps(asdict(found)))
+    return found
+
+
+def _count(name: str, data: str | Path | None) -> DatasetStatistics:
+    from .benchmark_readers import read_benchmark
+    from .raw import FEATURES, MOLECULE
+
+    raw = read_benchmark(name, data)
+    graphs, nodes = raw.graphs, raw.nodes
+    columns = raw.kind in (FEATURES, MOLECULE)
+    labels = [values[~np.isnan(values)] for values in raw.targets.values()]
+    numbers = raw.task is not None and not raw.task.has_classes and raw.task.metric == "mae"
+    return DatasetStatistics(
+        graphs=len(graphs),
+        nodes=graphs.num_nodes / len(graphs),
+        edges=graphs.num_edges / len(graphs),
+        classes=0 if numbers else max((len(np.unique(values)) for values in labels), default=0),
+        tasks=len(labels),
+        kind=raw.kind,
+        features=nodes.shape[1] if columns else len(np.unique(nodes)),
+        edge_labels=0 if graphs.edge_labels is None else len(np.unique(graphs.edge_labels)),
+        loops=graphs.normalised.self_loops,
+    )
+
+
+def _content(name: str, place: str) -> str:
+    """A hash of the files of a dataset and of the code that reads them."""
+    total = hashlib.sha256(f"{FORMAT} {code()} {name}".encode())
+    if place == "embedded":
+        archive = resources.files("gpnn.embedded") / str(get(name).embedded)
+        total.update(archive.read_bytes())
+        return total.hexdigest()
+    path = Path(place)
+    alone = path.name in (*get(name).archives, f"{get(name).name}.npz")
+    for file in [path] if alone else sorted(path.parent.iterdir()):
+        if file.is_file():
+            total.update(file.name.encode())
+            with file.open("rb") as stream:
+                total.update(hashlib.file_digest(stream, "sha256").digest())
+    return total.hexdigest()
+
+
+def _equal(ours: float, theirs: float | None) -> bool:
+    """Whether a number is the other, to the digits that were printed (either way of rounding)."""
+    if theirs is None:
+        return True
+    digits = len(str(theirs).partition(".")[2]) if isinstance(theirs, float) else 0
+    return abs(ours - theirs) <= 0.51 * 10.0**-digits * (digits > 0)

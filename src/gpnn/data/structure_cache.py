@@ -1,0 +1,118 @@
+"""Partitions and interaction classes, computed once and kept on disk where that pays."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.class_tables import InteractionClasses, RoundTable
+from ..graph.classes import interaction_classes
+from ..graph.graphs import Graphs
+from ..graph.partition import Partition, partition
+from ..graph.refine import interaction_type
+from ..graph.registry import get_scheme
+from .cache import Arrays, key_of, recall
+
+__all__ = ["SMALL", "cached_classes", "cached_partition"]
+
+IntArray = NDArray[np.int64]
+
+SMALL = 2_000
+"""Vertices below which nothing is looked up: computing takes milliseconds."""
+
+_LISTS = ("class_ptr", "class_id", "class_count")
+_ARRAYS = (
+    "pair_ptr", "pair_centre", "pair_other", "pair_class", "start", "start_ptr", "start_id",
+    "start_count",
+)  # fmt: skip
+_TABLE = tuple(field.name for field in fields(RoundTable) if field.name != "size")
+
+
+def cached_partition(graphs: Graphs, scheme: str) -> Partition:
+    """As :func:`~gpnn.graph.partition.partition`.
+
+    The schemes of the paper cut a million vertices in less than a tenth of a second and are not
+    kept (see :data:`~gpnn.data.cache.WORTH`); orbits and ego graphs take longer. A scheme that a
+    user registered is always computed: its name does not tell what it does.
+    """
+    names = [part.strip() for part in scheme.split("+")]
+    own = all(get_scheme(name).colour.__module__.startswith("gpnn.") for name in names)
+    if graphs.num_nodes < SMALL or not own:
+        return partition(graphs, scheme)
+
+    def compute() -> Arrays:
+        cut = partition(graphs, scheme)
+        return {"colours": cut.colours, "parts": cut.parts, "part": cut.part}
+
+    found = recall(key_of("partition", _structure(graphs), scheme=scheme), compute)
+    return Partition(graphs, get_scheme(scheme), **found)
+
+
+def cached_classes(
+    graphs: Graphs,
+    part: NDArray[Any],
+    interactions: str,
+    d: int,
+    rounds: int,
+    edge_labels: IntArray | None,
+    distances: bool,
+) -> InteractionClasses:
+    """As :func:`~gpnn.graph.classes.interaction_classes`, classes merged.
+
+    The key holds the parts themselves, not the name of a scheme.
+    """
+    options: dict[str, Any] = {
+        "interactions": interaction_type(interactions),
+        "d": int(d),
+        "rounds": int(rounds),
+        "distances": bool(distances),
+    }
+
+    def compute() -> InteractionClasses:
+        return interaction_classes(graphs, part, edge_labels=edge_labels, **options)
+
+    if graphs.num_nodes < SMALL:
+        return compute()
+    arrays = {**_structure(graphs), "part": part, "edge_labels": edge_labels}
+    found = recall(key_of("classes", arrays, **options), lambda: _pack(compute()))
+    return _unpack(found, graphs, options["interactions"], options["d"], options["rounds"])
+
+
+def _structure(graphs: Graphs) -> dict[str, NDArray[Any] | None]:
+    return {"ptr": graphs.ptr, "indptr": graphs.indptr, "indices": graphs.indices}
+
+
+def _pack(classes: InteractionClasses) -> Arrays:
+    """Everything but the graphs and the options, by names that hold the round."""
+    arrays: Arrays = {name: getattr(classes, name) for name in _ARRAYS}
+    for r, table in enumerate(classes.tables):
+        arrays |= {f"{name}.{r}": getattr(table, name) for name in _TABLE}
+        arrays |= {f"{name}.{r}": getattr(classes, name)[r] for name in _LISTS}
+    return arrays
+
+
+def _unpack(
+    arrays: Arrays, graphs: Graphs, interactions: str, d: int, rounds: int
+) -> InteractionClasses:
+    tables = tuple(
+        RoundTable(
+            size=len(arrays[f"previous.{r}"]), **{name: arrays[f"{name}.{r}"] for name in _TABLE}
+        )
+        for r in range(rounds)
+    )
+    rest: dict[str, Any] = {name: arrays[name] for name in _ARRAYS}
+    for name in _LISTS:
+        rest[name] = tuple(arrays[f"{name}.{r}"] for r in range(rounds))
+    return InteractionClasses(
+        interactions=interactions,
+        d=d,
+        rounds=rounds,
+        merged=True,
+        ptr=graphs.ptr,
+        start_entry=None,
+        tables=tables,
+        **rest,
+    )

@@ -1,1 +1,0 @@
-"""Learning: datasets, protocols, training."""

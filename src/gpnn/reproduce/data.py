@@ -1,0 +1,65 @@
+"""The samples of a recipe: loaded, with or without edge labels, or a small sample of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.samples import Samples, load_samples
+from ..train.duel import without_edge_labels
+from .recipe import Recipe
+
+__all__ = ["load_data", "take"]
+
+QUICK_GRAPHS = 120
+QUICK_PARTS = {"train": 160, "valid": 240, "test": 240}
+
+
+def load_data(recipe: Recipe, data: str | None = None, quick: bool = False) -> Samples:
+    """What a recipe trains on."""
+    samples = _load(recipe.dataset, data, quick)
+    return samples if recipe.edge_labels else without_edge_labels(samples)
+
+
+@lru_cache(maxsize=1)
+def _load(dataset: str, data: str | None, quick: bool) -> Samples:
+    samples = load_samples(dataset, data=data)
+    if quick and not samples.task.node_level:
+        return take(samples, _chosen(samples))
+    return samples
+
+
+def take(samples: Samples, keep: NDArray[np.bool_]) -> Samples:
+    """The graphs marked, encoded as before; of an official split what is left of it."""
+    graphs = samples.graphs
+    sizes = np.diff(graphs.ptr)
+    vertices = np.repeat(keep, sizes)
+    chosen, _ = graphs.induced(vertices)
+    ptr = np.concatenate(([0], np.cumsum(sizes[keep])))
+    labels, number = samples.edge_labels, np.cumsum(keep) - 1
+    return replace(
+        samples,
+        graphs=replace(chosen, ptr=ptr, graph_names=None),
+        x=None if samples.x is None else samples.x[vertices],
+        y=None if samples.y is None else samples.y[keep],
+        edge_labels=None if labels is None else labels[vertices[graphs.rows]],
+        ids=tuple(name for name, kept in zip(samples.ids, keep.tolist(), strict=True) if kept),
+        rows=samples.rows[keep],
+        split=samples.split
+        and {part: number[ids[keep[ids]]] for part, ids in samples.split.items()},
+    )
+
+
+def _chosen(samples: Samples) -> NDArray[np.bool_]:
+    """A fixed random sample of the graphs, of every part of an official split."""
+    rng = np.random.default_rng(0)
+    keep = np.zeros(len(samples.graphs), np.bool_)
+    if samples.split is None:
+        keep[rng.permutation(len(keep))[:QUICK_GRAPHS]] = True
+    else:
+        for part, ids in samples.split.items():
+            keep[rng.permutation(ids)[: QUICK_PARTS[part]]] = True
+    return keep

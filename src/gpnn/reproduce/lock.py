@@ -1,0 +1,71 @@
+"""A lock between processes that a killed process cannot leave behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from ..errors import InputError
+
+__all__ = ["locked"]
+
+_PAUSE = 0.02
+
+
+@contextmanager
+def locked(path: Path, wait: bool = True) -> Iterator[bool]:
+    """Hold a lock file; without ``wait``, ``False`` at once where another process holds it.
+
+    The system lets go of the lock when the process ends, however it ends; the empty file stays. Who
+    holds the lock may delete the file: those who waited for it then take a new one.
+    """
+    while True:
+        file = _open(path)
+        held = _take(file)
+        while wait and not held:
+            time.sleep(_PAUSE)
+            held = _take(file)
+        if not held or _is_there(file, path):
+            break
+        file.close()
+    with file:
+        yield held
+
+
+def _open(path: Path) -> IO[bytes]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a+b")
+    except OSError as error:
+        raise InputError(f"Cannot write {path}: {error.strerror}. Choose another place.") from None
+
+
+def _is_there(file: IO[bytes], path: Path) -> bool:
+    """Whether the open file is still the one of that name."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _take(file: IO[bytes]) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        try:
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,154 @@
+"""What every protocol is made of: who trains on what, which epoch counts, and how it adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.samples import Samples
+from ...errors import InputError
+from ...train.replica import Curves, Replica
+from ..recipe import Recipe
+
+__all__ = [
+    *("Given", "Measured", "Member", "Plan", "Protocol", "Summary"),
+    *("at_own_best", "best_epoch", "higher_is_better", "replica", "summarise"),
+]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+SEEDS_APART = 1_000
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a plan is made from; ``quick`` asks for a small sample of the protocol."""
+
+    samples: Samples
+    recipe: Recipe
+    quick: bool = False
+    data: str | None = None
+
+
+@dataclass(frozen=True)
+class Member:
+    """Which model a replica is: fold (or split), seed and configuration, each from 0."""
+
+    fold: int
+    seed: int
+    trial: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The replicas of a job, and who is who among them."""
+
+    members: tuple[Member, ...]
+    replicas: tuple[Replica, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The test metric of one fold and seed, at the epoch (from 1) and trial that were chosen."""
+
+    fold: int
+    seed: int
+    value: float
+    epoch: int
+    trial: int = 0
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean, standard deviation and standard error of the mean; ``None`` where there are too few."""
+
+    mean: float
+    std: float | None
+    error: float | None
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A rule that turns learning curves into a figure.
+
+    Attributes:
+        name: as in ``gpnn reproduce``.
+        family: protocols of one family are computed from the same training.
+        rule: one sentence for reports.
+        warning: what a reader must know about its figures, or "".
+        plan: makes the replicas.
+        choose: picks the value of every fold and seed from the curves.
+    """
+
+    name: str
+    family: str
+    rule: str
+    warning: str
+    plan: Callable[[Given], Plan]
+    choose: Callable[[Sequence[Member], Curves], list[Measured]]
+
+
+def higher_is_better(metric: str) -> bool:
+    """Whether more is better: of all metrics but the mean absolute error."""
+    return metric != "mae"
+
+
+def best_epoch(curve: FloatArray, metric: str) -> int:
+    """The epoch (from 0) at which a curve is best; among equals (to 12 decimals) the earliest."""
+    if np.isnan(curve).all():
+        raise InputError("A curve holds no number: the part it was measured on is empty or single.")
+    curve = np.round(curve, 12)
+    return int(np.nanargmax(curve) if higher_is_better(metric) else np.nanargmin(curve))
+
+
+def at_own_best(members: Sequence[Member], curves: Curves, chooser: FloatArray) -> list[Measured]:
+    """The test metric of every model at the epoch at which its own row of ``chooser`` is best."""
+    epochs = [best_epoch(chooser[row], curves.metric) for row in range(len(members))]
+    return [
+        Measured(member.fold, member.seed, float(curves.test[row, epoch]), epoch + 1)
+        for row, (member, epoch) in enumerate(zip(members, epochs, strict=True))
+    ]
+
+
+def summarise(measured: Sequence[Measured]) -> Summary:
+    """Mean over all; deviation over the folds of each seed, averaged over the seeds; standard
+    error from the folds, each averaged over its seeds. Where there is one fold only, deviation and
+    error are those over the seeds. Deviations divide by n - 1."""
+    table = as_table(measured)
+    mean = float(table.mean())
+    per_unit = table.mean(axis=0) if table.shape[1] > 1 else table[:, 0]
+    if len(per_unit) < 2:
+        return Summary(mean, None, None)
+    spread = table.std(axis=1, ddof=1).mean() if table.shape[1] > 1 else per_unit.std(ddof=1)
+    return Summary(mean, float(spread), float(per_unit.std(ddof=1) / np.sqrt(len(per_unit))))
+
+
+def as_table(measured: Sequence[Measured]) -> FloatArray:
+    """The values as [seeds, folds]."""
+    folds = sorted({m.fold for m in measured})
+    seeds = sorted({m.seed for m in measured})
+    found = {(m.seed, m.fold): m.value for m in measured}
+    if len(found) != len(measured) or len(found) != len(folds) * len(seeds):
+        raise InputError("A result must hold one value for every fold and seed.")
+    return np.array([[found[seed, fold] for fold in folds] for seed in seeds])
+
+
+def replica(
+    recipe: Recipe, member: Member, train: Any, valid: Any, test: Any, **changes: float
+) -> Replica:
+    """One model of a plan; its seed depends on fold and seed, not on the configuration."""
+    train, valid, test = (np.sort(np.asarray(part, np.int64)) for part in (train, valid, test))
+    made = Replica(
+        train,
+        valid,
+        test,
+        seed=SEEDS_APART * member.seed + member.fold,
+        lr=recipe.lr,
+        weight_decay=recipe.weight_decay,
+        dropout=recipe.dropout,
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]

@@ -1,0 +1,84 @@
+"""``node``: node classification on random splits.
+
+Ten random splits of the labelled vertices, 60/20/20, made from the fixed seeds 0 to 9; test
+accuracy at the epoch that is best on validation, the earliest among equals; mean and standard
+deviation over the splits. With ``splits = "geom-gcn"`` in the recipe, the ten split files of
+Pei et al. (2020) instead, which are really 48/32/20.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import InputError
+from .base import Given, IntArray, Member, Plan, Protocol, replica
+from .official import choose_on_validation
+
+__all__ = ["PROTOCOL", "geom_splits", "plan", "random_splits"]
+
+SPLITS, QUICK_SPLITS = 10, 2
+TRAIN, VALID = 0.6, 0.2
+Parts = tuple[IntArray, IntArray, IntArray]
+
+
+def random_splits(given: Given, count: int) -> list[Parts]:
+    """Split k is the permutation of seed k, cut at 60 and 80 per cent."""
+    assert given.samples.y is not None
+    known = np.flatnonzero(given.samples.y.numpy() >= 0)
+    first, second = round(TRAIN * len(known)), round((TRAIN + VALID) * len(known))
+    splits = []
+    for k in range(count):
+        order = np.random.default_rng(k).permutation(known)
+        splits.append((order[:first], order[first:second], order[second:]))
+    return splits
+
+
+def geom_splits(given: Given, count: int) -> list[Parts]:
+    """The published split files, which lie with the data."""
+    from ...data.datasets import find
+
+    marker = find(given.recipe.dataset, given.data)
+    if marker.suffix == ".npz":
+        with np.load(marker, allow_pickle=False) as file:
+            masks = [file[f"geom_{part}"].T for part in ("train", "val", "test")]
+        return [_numbers(*(mask[k] for mask in masks)) for k in range(count)]
+    splits = []
+    for k in range(count):
+        files = sorted(marker.parent.glob(f"*_split_0.6_0.2_{k}.npz"))
+        if not files:
+            raise InputError(
+                f"{marker.parent} lacks the split file *_split_0.6_0.2_{k}.npz of geom-gcn. Add "
+                'it, or set splits = "random" in the recipe.'
+            )
+        with np.load(files[0], allow_pickle=False) as file:
+            splits.append(_numbers(*(file[f"{part}_mask"] for part in ("train", "val", "test"))))
+    return splits
+
+
+def plan(given: Given) -> Plan:
+    """Splits times seeds."""
+    if not given.samples.task.node_level:
+        raise InputError(f"{given.recipe.dataset} is not a dataset for node classification.")
+    count = QUICK_SPLITS if given.quick else SPLITS
+    make = geom_splits if given.recipe.splits == "geom-gcn" else random_splits
+    members, replicas = [], []
+    for fold, parts in enumerate(make(given, count)):
+        for seed in range(given.recipe.seeds):
+            members.append(Member(fold, seed))
+            replicas.append(replica(given.recipe, members[-1], *parts))
+    return Plan(tuple(members), tuple(replicas))
+
+
+def _numbers(*masks: IntArray) -> Parts:
+    train, valid, test = (np.flatnonzero(mask) for mask in masks)
+    return train, valid, test
+
+
+PROTOCOL = Protocol(
+    name="node",
+    family="node",
+    rule="10 random 60/20/20 splits; test accuracy at the epoch best on validation",
+    warning="",
+    plan=plan,
+    choose=choose_on_validation,
+)

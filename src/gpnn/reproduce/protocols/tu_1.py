@@ -1,0 +1,66 @@
+"""``tu-1``: setting 1, the protocol of Xu et al. (2019).
+
+Ten stratified folds, shuffled with seed 0; no validation part. For every seed, the single epoch
+whose *mean* test accuracy over the folds is best, the earliest among equals; reported is the mean
+over the folds at that epoch, and the standard deviation over them. It chooses on the test folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...errors import InputError
+from ...train.replica import Curves
+from .base import Given, IntArray, Measured, Member, Plan, Protocol, best_epoch, replica
+
+__all__ = ["PROTOCOL", "choose", "folds", "plan"]
+
+FOLDS, QUICK_FOLDS = 10, 3
+
+
+def folds(given: Given) -> list[tuple[IntArray, IntArray]]:
+    """Training and test graphs of every fold."""
+    from sklearn.model_selection import StratifiedKFold
+
+    samples = given.samples
+    if samples.y is None or not samples.task.has_classes or samples.task.node_level:
+        raise InputError(f"{given.recipe.dataset} cannot be cut into stratified folds of graphs.")
+    y = samples.y.numpy()
+    count = QUICK_FOLDS if given.quick else FOLDS
+    cut = StratifiedKFold(count, shuffle=True, random_state=0).split(np.zeros(len(y)), y)
+    return [(train, test) for train, test in cut]
+
+
+def plan(given: Given) -> Plan:
+    """Folds times seeds."""
+    recipe, members, replicas = given.recipe, [], []
+    for seed in range(recipe.seeds):
+        for fold, (train, test) in enumerate(folds(given)):
+            members.append(Member(fold, seed))
+            replicas.append(replica(recipe, members[-1], train, [], test))
+    return Plan(tuple(members), tuple(replicas))
+
+
+def choose(members: Sequence[Member], curves: Curves) -> list[Measured]:
+    """One epoch per seed, for all of its folds."""
+    measured = []
+    for seed in sorted({m.seed for m in members}):
+        rows = [row for row, m in enumerate(members) if m.seed == seed]
+        epoch = best_epoch(curves.test[rows].mean(axis=0), curves.metric)
+        measured += [
+            Measured(members[row].fold, seed, float(curves.test[row, epoch]), epoch + 1)
+            for row in rows
+        ]
+    return measured
+
+
+PROTOCOL = Protocol(
+    name="tu-1",
+    family="tu",
+    rule="10 stratified folds; the one epoch with the best mean test accuracy",
+    warning="tu-1 chooses the epoch on the test folds: for comparison with published tables only.",
+    plan=plan,
+    choose=choose,
+)

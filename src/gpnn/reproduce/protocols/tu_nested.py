@@ -1,0 +1,89 @@
+"""``tu-nested``: the honest protocol for TU collections.
+
+The folds of ``tu-1``. Inside every fold one ninth of the training part is held out, stratified,
+for validation. Up to ten configurations of step size, dropout and weight decay (the recipe's own
+and random others of its space, the same for all folds, seeds and models) are trained on the rest.
+For every fold and seed, the configuration and the epoch with the best validation accuracy are
+chosen; among equals the earliest epoch, then the first configuration. The test part is looked at
+once, there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from ...train.replica import Curves
+from ..recipe import Recipe
+from .base import (
+    Given,
+    Measured,
+    Member,
+    Plan,
+    Protocol,
+    best_epoch,
+    higher_is_better,
+    replica,
+)
+from .tu_1 import folds
+
+__all__ = ["PROTOCOL", "choose", "configurations", "plan"]
+
+NINTH = 1 / 9
+
+
+def configurations(recipe: Recipe) -> list[dict[str, float]]:
+    """The recipe's own, then random others of its space, ``nested.trials`` at most."""
+    space, names = recipe.nested, ("lr", "dropout", "weight_decay")
+    own = tuple(getattr(recipe, name) for name in names)
+    others = [v for v in product(*(getattr(space, name) for name in names)) if v != own]
+    order = np.random.default_rng(0).permutation(len(others))[: space.trials - 1]
+    return [dict(zip(names, values, strict=True)) for values in (own, *(others[k] for k in order))]
+
+
+def plan(given: Given) -> Plan:
+    """Configurations times seeds times folds."""
+    from sklearn.model_selection import train_test_split
+
+    recipe, members, replicas = given.recipe, [], []
+    assert given.samples.y is not None
+    y = given.samples.y.numpy()
+    parts = []
+    for fold, (train, test) in enumerate(folds(given)):
+        rest, valid = train_test_split(train, test_size=NINTH, stratify=y[train], random_state=fold)
+        parts.append((rest, valid, test))
+    for trial, changes in enumerate(configurations(recipe)):
+        for seed in range(recipe.nested.seeds):
+            for fold, (rest, valid, test) in enumerate(parts):
+                members.append(Member(fold, seed, trial))
+                replicas.append(replica(recipe, members[-1], rest, valid, test, **changes))
+    return Plan(tuple(members), tuple(replicas))
+
+
+def choose(members: Sequence[Member], curves: Curves) -> list[Measured]:
+    """Configuration and epoch on validation graphs, for every fold and seed."""
+    sign = 1 if higher_is_better(curves.metric) else -1
+    best: dict[tuple[int, int], tuple[tuple[float, int, int], int]] = {}
+    for row, member in enumerate(members):
+        epoch = best_epoch(curves.valid[row], curves.metric)
+        rank = (-sign * float(curves.valid[row, epoch]), epoch, member.trial)
+        held = best.get((member.seed, member.fold))
+        if held is None or rank < held[0]:
+            best[member.seed, member.fold] = (rank, row)
+    return [
+        Measured(fold, seed, float(curves.test[row, epoch]), epoch + 1, trial)
+        for (seed, fold), ((_, epoch, trial), row) in sorted(best.items())
+    ]
+
+
+PROTOCOL = Protocol(
+    name="tu-nested",
+    family="tu-nested",
+    rule="10 stratified folds; configuration and epoch chosen on a ninth of the training part, "
+    "test looked at once",
+    warning="",
+    plan=plan,
+    choose=choose,
+)

@@ -1,0 +1,234 @@
+"""Recipes: how the models of one dataset are built and trained, as small TOML files.
+
+A file holds the fields of :class:`Recipe`; ``extends = "NAME"`` takes the rest from another file
+beside it, a table ``[nested]`` holds the space of ``tu-nested``, and a table ``[bases.gcn]``
+changes fields for one base GNN (and for GPNN on it). What is not said has the default of the class.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from .checks import RANGES, check_counts, number, read_toml, refuse_unknown
+
+if TYPE_CHECKING:
+    from ..train.replica import Schedule
+
+__all__ = ["Recipe", "Space", "list_recipes", "load_recipe", "read_recipe"]
+
+SPLITS = ("random", "geom-gcn")
+_CHOICES = {
+    "readout": ("sum", "mean"),
+    "jump": ("last", "cat"),
+    "head": ("mlp", "linear"),
+    "splits": SPLITS,
+}
+
+
+@dataclass(frozen=True)
+class Space:
+    """What ``tu-nested`` chooses from, on validation graphs alone.
+
+    Attributes:
+        lr, dropout, weight_decay: the values of each.
+        trials: configurations that are tried, the recipe's own and random others.
+        seeds: models per fold and configuration.
+    """
+
+    lr: tuple[float, ...] = (0.01, 0.003)
+    dropout: tuple[float, ...] = (0.0, 0.2, 0.5)
+    weight_decay: tuple[float, ...] = (0.0, 1e-4)
+    trials: int = 10
+    seeds: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("lr", "dropout", "weight_decay"):
+            values = getattr(self, name)
+            if not isinstance(values, list | tuple) or not values:
+                raise InputError(f"nested.{name} must be a list of numbers; got {values!r}.")
+            object.__setattr__(self, name, tuple(number(name, v, "nested.") for v in values))
+        check_counts(self, "nested.")
+        if self.trials > 10:
+            raise InputError(f"nested.trials must be 10 at most; got {self.trials}.")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the models of one dataset are built and trained.
+
+    Attributes:
+        name: what the tables call it, and the name of the file.
+        dataset: the dataset that is loaded.
+        title: what reports call it; the name by default.
+        edge_labels: whether the models read the labels of edges.
+        layers, hidden, d, distances, readout, jump, head, component_feature: of the network, see
+            :class:`~gpnn.nn.config.GPNNConfig`.
+        epochs, batch_size: how long, and graphs in a batch.
+        steps: random batches that make an epoch; 0: one pass.
+        lr, weight_decay, dropout: of Adam and the network.
+        halve_every: epochs after which the step size is halved; 0: never.
+        seeds: models per fold (``tu-1``, ``tu-2``), per split (``node``), or in all.
+        splits: of ``node``: ``random`` or ``geom-gcn``.
+        nested: what ``tu-nested`` chooses from.
+        bases: base GNN → fields that are different for it.
+    """
+
+    name: str
+    dataset: str
+    title: str = ""
+    edge_labels: bool = False
+    layers: int = 4
+    hidden: int = 32
+    d: int = 1
+    distances: bool = False
+    readout: str = "sum"
+    jump: str = "cat"
+    head: str = "mlp"
+    component_feature: bool = True
+    epochs: int = 350
+    batch_size: int = 32
+    steps: int = 0
+    lr: float = 0.01
+    halve_every: int = 50
+    dropout: float = 0.5
+    weight_decay: float = 0.0
+    seeds: int = 3
+    splits: str = "random"
+    nested: Space = field(default_factory=Space)
+    bases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise InputError(
+                    f"{name} cannot be {getattr(self, name)!r}. Choose one of {', '.join(choices)}."
+                )
+        for name in ("edge_labels", "distances", "component_feature"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} must be true or false; got {getattr(self, name)!r}.")
+        for name in ("name", "dataset", "title"):
+            if not isinstance(getattr(self, name), str):
+                raise InputError(f"{name} must be text; got {getattr(self, name)!r}.")
+        check_counts(self, "")
+        for name in RANGES:
+            object.__setattr__(self, name, number(name, getattr(self, name), ""))
+        object.__setattr__(self, "title", self.title or self.name)
+        refuse_unknown(self.bases, "bases", {"gin", "gcn", "gat", "sage"})
+        for base, changes in self.bases.items():
+            refuse_unknown(changes, f"bases.{base}", _PER_BASE)
+            replace(self, bases={}, **changes)
+
+    def for_base(self, base: str) -> Recipe:
+        """The recipe as it is for one base GNN (``gin``, ``gcn``, ``gat``, ``sage``)."""
+        return replace(self, bases={}, **self.bases.get(base, {}))
+
+    def model_options(self) -> dict[str, Any]:
+        """Fields of the network that every model of this dataset shares."""
+        names = (
+            "layers",
+            "hidden",
+            "d",
+            "distances",
+            "readout",
+            "jump",
+            "head",
+            "component_feature",
+        )
+        return {name: getattr(self, name) for name in names}
+
+    def schedule(self) -> Schedule:
+        """How long and in what steps the trainer runs."""
+        from ..train.replica import Schedule
+
+        return Schedule(self.epochs, self.batch_size, self.halve_every or None, self.steps or None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field, as JSON has it."""
+        content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return content
+
+    def to_toml(self) -> str:
+        """The recipe as a file that :func:`read_recipe` reads."""
+        content = self.to_dict()
+        nested, bases = content.pop("nested"), content.pop("bases")
+        lines = [*_lines(content), "", "[nested]", *_lines(nested)]
+        for base, changes in bases.items():
+            lines += ["", f"[bases.{base}]", *_lines(changes)]
+        return "\n".join(lines) + "\n"
+
+
+_PER_BASE = {f.name for f in fields(Recipe)} - {"name", "dataset", "title", "bases", "nested"}
+
+
+def list_recipes() -> list[str]:
+    """The names of the package's recipes."""
+    folder = resources.files(__package__) / "recipes"
+    names = (Path(item.name) for item in folder.iterdir())
+    return sorted(n.stem for n in names if n.suffix == ".toml" and not n.name.startswith("_"))
+
+
+def load_recipe(name: str) -> Recipe:
+    """The package's recipe of a dataset (of a table's column, such as ZINC-edge-features)."""
+    known = list_recipes()
+    if name not in known:
+        raise InputError(
+            f"There is no recipe {name!r}. There are {', '.join(known)}; or name a file, such as "
+            "mine.toml."
+        )
+    with resources.as_file(resources.files(__package__) / "recipes") as folder:
+        return read_recipe(folder / f"{name}.toml")
+
+
+def read_recipe(path: str | Path) -> Recipe:
+    """A recipe from a file."""
+    path = Path(path)
+    content = _read(path)
+    content.setdefault("name", path.stem)
+    content.setdefault("dataset", content["name"])
+    try:
+        refuse_unknown(content, "a recipe", {"extends"} | {f.name for f in fields(Recipe)})
+        nested = content.pop("nested", {})
+        refuse_unknown(nested, "nested", {f.name for f in fields(Space)})
+        return Recipe(**content, nested=Space(**nested))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _read(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The content of a file over that of the one it extends, which lies beside it or in the
+    package; tables are joined key by key."""
+    content = read_toml(path, "the recipe")
+    parent = content.pop("extends", None)
+    if parent is None:
+        return content
+    if not isinstance(parent, str) or Path(parent).name != parent:
+        raise InputError(f"{path}: extends = {parent!r} names no recipe. Give a plain name.")
+    with resources.as_file(resources.files(__package__) / "recipes") as folder:
+        places = (path.with_name(f"{parent}.toml"), folder / f"{parent}.toml")
+        found = [place for place in places if place.is_file() and place not in (*seen, path)]
+        if not found:
+            raise InputError(
+                f"{path}: extends = {parent!r} leads nowhere: no other {parent}.toml lies beside "
+                f"it, and the package has no such recipe. It has {', '.join(list_recipes())}."
+            )
+        return _over(_read(found[0], (*seen, path)), content)
+
+
+def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    joined = dict(below)
+    for name, value in above.items():
+        old = joined.get(name)
+        both = isinstance(old, dict) and isinstance(value, dict)
+        joined[name] = _over(old, value) if both else value  # type: ignore[arg-type]
+    return joined
+
+
+def _lines(content: Mapping[str, Any]) -> list[str]:
+    """JSON's numbers, booleans, texts and lists are TOML's."""
+    return [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in content.items()]

@@ -1,0 +1,177 @@
+"""What a search chooses from: the paper's ranges, or a TOML file of the user's own.
+
+A file gives fields of a recipe either as a list of choices or as a range::
+
+    layers = [2, 3, 4]
+    dropout = {low = 0.0, high = 0.6}
+    lr = {low = 1e-4, high = 1e-2, log = true}
+
+Everything else stays as the recipe has it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from .checks import read_toml, refuse_unknown
+from .recipe import Recipe
+
+__all__ = ["PAPER_SPACE", "Range", "SearchSpace", "read_space"]
+
+PAPER_SPACE: dict[str, Any] = {
+    "layers": [1, 2, 3, 4, 5],
+    "d": [1, 2, 3, 4, 5],
+    "dropout": [0.0, 0.1, 0.2, 0.5, 0.6],
+    "lr": [0.009, 0.01],
+    "batch_size": [32, 64, 128],
+    "hidden": [32, 64, 100],
+    "epochs": [100, 200, 300, 500],
+}
+"""The ranges that the paper states."""
+
+_WHOLE = {"layers", "d", "hidden", "batch_size", "epochs", "steps", "halve_every"}
+_REAL = {"lr", "dropout", "weight_decay"}
+_FIELDS = _WHOLE | _REAL | {"readout", "jump", "head", "distances", "component_feature"}
+
+
+@dataclass(frozen=True)
+class Range:
+    """All numbers from ``low`` to ``high``, evenly or (``log``) evenly in their logarithm."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {self.high:g}" + (" (log)" if self.log else "")
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """Field of a recipe → its choices, or its range."""
+
+    dimensions: Mapping[str, tuple[Any, ...] | Range]
+
+    @classmethod
+    def parse(cls, content: Mapping[str, Any], recipe: Recipe) -> SearchSpace:
+        """The space of a table, every value of it checked by the recipe it would go into."""
+        refuse_unknown(content, "a search space", _FIELDS)
+        found: dict[str, tuple[Any, ...] | Range] = {}
+        for name, given in content.items():
+            found[name] = _range(name, given) if isinstance(given, Mapping) else _list(name, given)
+            dimension = found[name]
+            ends = (dimension.low, dimension.high) if isinstance(dimension, Range) else dimension
+            for value in ends:
+                replace(recipe, bases={}, **{name: value})
+        return cls(found)
+
+    def without(self, *names: str) -> SearchSpace:
+        """The space without fields that would change nothing."""
+        return SearchSpace({k: v for k, v in self.dimensions.items() if k not in names})
+
+    @property
+    def _choices(self) -> dict[str, Sequence[Any]] | None:
+        """All values of every field, or ``None`` where a field has more than can be told."""
+        found: dict[str, Sequence[Any]] = {}
+        for name, held in self.dimensions.items():
+            if isinstance(held, tuple):
+                found[name] = held
+            elif name in _WHOLE:
+                found[name] = range(int(held.low), int(held.high) + 1)
+            else:
+                return None
+        return found
+
+    @property
+    def size(self) -> float:
+        """How many different trials there can be."""
+        choices = self._choices
+        return math.inf if choices is None else math.prod(map(len, choices.values()))
+
+    def at_most(self, trials: int) -> int:
+        """So many trials, or as many as can differ."""
+        return int(min(trials, self.size))
+
+    def point(self, place: int) -> dict[str, Any]:
+        """The values at a place from 0 to the size of a finite space."""
+        values: dict[str, Any] = {}
+        assert self._choices is not None
+        for name, held in self._choices.items():
+            place, k = divmod(place, len(held))
+            values[name] = held[k]
+        return values
+
+    def suggest(self, trial: Any) -> dict[str, Any]:
+        """A value for every field, as Optuna's trial proposes it."""
+        values: dict[str, Any] = {}
+        for name, dimension in self.dimensions.items():
+            if isinstance(dimension, tuple):
+                values[name] = trial.suggest_categorical(name, list(dimension))
+            else:
+                suggest = trial.suggest_int if name in _WHOLE else trial.suggest_float
+                values[name] = suggest(name, dimension.low, dimension.high, log=dimension.log)
+        return values
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the file has it."""
+        return {
+            name: list(held)
+            if isinstance(held, tuple)
+            else {"low": held.low, "high": held.high, "log": held.log}
+            for name, held in self.dimensions.items()
+        }
+
+    def __str__(self) -> str:
+        return "; ".join(
+            f"{name} {', '.join(map(str, held)) if isinstance(held, tuple) else held}"
+            for name, held in self.dimensions.items()
+        )
+
+
+def read_space(path: str | Path | None, recipe: Recipe) -> SearchSpace:
+    """The space of a file, or the paper's."""
+    if path is None:
+        return SearchSpace.parse(PAPER_SPACE, recipe)
+    path = Path(path)
+    content = read_toml(path, "the search space")
+    try:
+        if not content:
+            raise InputError("it is empty. Give fields of a recipe, such as layers = [2, 3, 4].")
+        return SearchSpace.parse(content, recipe)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _list(name: str, given: Any) -> tuple[Any, ...]:
+    values: list[Any] = given if isinstance(given, list) else []
+    values = [float(held) if name in _REAL and type(held) is int else held for held in values]
+    if not values or len(set(map(repr, values))) < len(values):
+        raise InputError(
+            f"{name} must be a list of different values, or a table with low and high; "
+            f"got {given!r}."
+        )
+    return tuple(values)
+
+
+def _range(name: str, given: Mapping[str, Any]) -> Range:
+    refuse_unknown(given, f"the range of {name}", {"low", "high", "log"})
+    kind: type = int if name in _WHOLE else float
+    low, high, log = given.get("low"), given.get("high"), given.get("log", False)
+    if name not in _WHOLE | _REAL:
+        raise InputError(f"{name} has no range. Give a list of its values.")
+    if any(isinstance(end, bool) or not isinstance(end, int | float) for end in (low, high)):
+        raise InputError(f"The range of {name} needs the numbers low and high; got {dict(given)}.")
+    assert low is not None and high is not None
+    if kind is int and not (isinstance(low, int) and isinstance(high, int)):
+        raise InputError(f"The range of {name} needs whole numbers; got {low} and {high}.")
+    if not low < high or not isinstance(log, bool) or (log and low <= 0):
+        raise InputError(
+            f"The range of {name} must have low below high (and low above 0 where log = true); "
+            f"got {dict(given)}."
+        )
+    return Range(kind(low), kind(high), log)

@@ -1,0 +1,171 @@
+"""The tables of the paper: their datasets, models, protocols, and the jobs they need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from ..errors import InputError
+from .jobs import BASES, Job, Row, quick_recipe
+from .paper import Cell, cells
+from .recipe import Recipe, load_recipe
+
+__all__ = [
+    "ALL",
+    "CONTROLS",
+    "TABLES",
+    "Column",
+    "columns",
+    "jobs_of",
+    "make_job",
+    "named",
+    "selected",
+]
+
+TABLES = {
+    "graph-classification": "graph classification, TU collections and OGB molecules",
+    "node-classification": "node classification, GPNN plugged into four base GNNs",
+    "schemes": "partitioning schemes on OGB molecules",
+    "interactions": "kinds of interactions on TU collections",
+    "regression": "regression on ZINC-12k, resampled train",
+}
+"""The tables that are trained; ``statistics`` and ``distribution`` are counted."""
+
+ALL = (*TABLES, "statistics", "distribution")
+
+_PROTOCOLS = {"accuracy": ("tu-1", "tu-2", "tu-nested"), "rocauc": ("ogb",), "mae": ("zinc",)}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A dataset of a table.
+
+    Attributes:
+        table, dataset: as the paper has them.
+        protocols: that its models are measured by.
+        rows: the models that are trained; a GPNN comes after its base and its widened base.
+        quoted: methods whose published figures are shown and that are not trained.
+    """
+
+    table: str
+    dataset: str
+    protocols: tuple[str, ...]
+    rows: tuple[Row, ...]
+    quoted: tuple[str, ...]
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        names = ("tu" if name in ("tu-1", "tu-2") else name for name in self.protocols)
+        return tuple(dict.fromkeys(names))
+
+
+def named(table: str) -> tuple[str, ...]:
+    """The tables that a name stands for."""
+    if table == "all":
+        return ALL
+    if table not in ALL:
+        raise InputError(f"There is no table {table!r}. Choose one of {', '.join(ALL)}, all.")
+    return (table,)
+
+
+def columns(table: str) -> list[Column]:
+    """The datasets of a table."""
+    if table not in TABLES:
+        raise InputError(f"There is no table {table!r}. Choose one of {', '.join(ALL)}, all.")
+    held = [cell for cell in cells() if cell.table == table]
+    return [
+        _column(table, dataset, [cell for cell in held if cell.dataset == dataset])
+        for dataset in dict.fromkeys(cell.dataset for cell in held)
+    ]
+
+
+def _column(table: str, dataset: str, held: Sequence[Cell]) -> Column:
+    node = table == "node-classification"
+    protocols = ("node",) if node else _PROTOCOLS[held[0].metric]
+    rows: dict[Row, None] = {}
+    quoted: dict[str, None] = {}
+    for row in CONTROLS.get(table, ()):
+        rows |= dict.fromkeys((row.plain, row.widened, row))
+    for cell in held:
+        if cell.method == "GPNN":
+            row = Row(cell.base or "GIN", cell.scheme, cell.interactions)
+            rows |= dict.fromkeys((row.plain, row.widened, row))
+        elif cell.method in BASES and (dataset, cell.method) not in _BLIND:
+            rows[Row(cell.method)] = None
+        else:
+            quoted[cell.method] = None
+    order = {row: (list(BASES).index(row.base), row.gpnn, row.wide) for row in rows}
+    return Column(table, dataset, protocols, tuple(sorted(rows, key=order.__getitem__)), (*quoted,))
+
+
+CONTROLS = {
+    "regression": {
+        Row("GIN", "trivial", "cross"): "one part with the same radius shows what the hops do "
+        "without parts",
+    }
+}
+"""Rows of a table that the paper does not have, and what they are for."""
+
+_BLIND = {("ZINC-edge-features", "GCN")}
+"""GCN does not read edge labels here: it would repeat its figure without them."""
+
+
+def make_job(
+    dataset: str, row: Row, family: str, quick: bool, recipes: Mapping[str, Recipe] | None = None
+) -> Job:
+    """The job of a model on a dataset, by the recipes given, else by those of the package."""
+    recipe = (recipes or {}).get(dataset) or load_recipe(dataset)
+    recipe = recipe.for_base(BASES[row.base])
+    return Job(quick_recipe(recipe) if quick else recipe, row, family, quick)
+
+
+def jobs_of(
+    tables: Sequence[str],
+    only: Sequence[str] = (),
+    quick: bool = False,
+    recipes: Mapping[str, Recipe] | None = None,
+) -> list[Job]:
+    """The jobs of some tables, each once, those of a dataset after one another."""
+    found = {
+        job.key: job
+        for table in tables
+        for column in columns(table)
+        for row in selected(column, only)
+        for family in column.families
+        for job in [make_job(column.dataset, row, family, quick, recipes)]
+    }
+    if only and tables and not found:
+        held = [column for table in tables for column in columns(table)]
+        names = list(dict.fromkeys(column.dataset for column in held))
+        methods = dict.fromkeys(row.method for column in held for row in column.rows)
+        raise InputError(
+            f"Nothing is called {' or '.join(only)}. Give dataset/method/scheme/interactions, such "
+            f"as {names[0]}/GPNN/core-degree or '*/GIN'. Datasets are {', '.join(names)}; methods "
+            f"{', '.join(methods)}, not each with every dataset."
+        )
+    return sorted(found.values(), key=lambda job: job.recipe.dataset)
+
+
+def selected(column: Column, only: Sequence[str]) -> list[Row]:
+    """The rows that one of the patterns names, and the baselines of every GPNN among them.
+
+    A pattern is ``dataset/method/scheme/interactions``, where later parts may be left out. Every
+    part is compared without regard to case, and may hold ``*`` and ``?``.
+    """
+    chosen = {row for row in column.rows if not only or any(_fits(p, column, row) for p in only)}
+    chosen |= {other for row in chosen if row.gpnn for other in (row.plain, row.widened)}
+    return [row for row in column.rows if row in chosen]
+
+
+def _fits(pattern: str, column: Column, row: Row) -> bool:
+    words = (column.dataset, row.method, row.scheme, row.interactions)
+    parts = pattern.split("/")
+    if len(parts) > len(words):
+        raise InputError(
+            f"{pattern!r} has more than four parts. Give dataset/method/scheme/interactions."
+        )
+    return all(
+        fnmatchcase(word.lower(), part.lower() or "*")
+        for part, word in zip(parts, words, strict=False)
+    )

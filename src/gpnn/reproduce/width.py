@@ -1,0 +1,51 @@
+"""A base GNN widened until it has as many parameters as a GPNN."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from ..data.samples import Samples
+from ..graph.partition import partition
+from ..graph.vocabulary import Vocabulary
+from ..nn.model import GPNN
+from ..train.model_setup import base_alone, model_config
+from ..train.seeded import undrawn
+
+__all__ = ["count_parameters", "widen"]
+
+WIDEST = 4096
+
+
+def count_parameters(samples: Samples, options: Mapping[str, Any]) -> int:
+    """Parameters of a network for these samples; nothing is allocated."""
+    options = base_alone(options)
+    scheme = model_config(samples, 1, options).scheme
+    config = model_config(samples, _parts(samples, scheme) + 1, options)
+    with undrawn():
+        net = GPNN(replace(config, dropout=0.0))
+    return sum(p.numel() for p in net.parameters())
+
+
+@lru_cache(maxsize=4)
+def _parts(samples: Samples, scheme: str) -> int:
+    return Vocabulary.fit(partition(samples.graphs, scheme)).size
+
+
+def widen(samples: Samples, options: Mapping[str, Any], rival: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a base with the width that brings it closest to the rival's parameters."""
+    wanted = count_parameters(samples, rival)
+
+    def count(hidden: int) -> int:
+        return count_parameters(samples, {**options, "hidden": hidden})
+
+    low, high = 1, int(options["hidden"])
+    while count(high) < wanted and high < WIDEST:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if count(middle) < wanted else (low, middle)
+    nearest = min((low, high), key=lambda hidden: abs(count(hidden) - wanted))
+    return {**options, "hidden": nearest}

@@ -1,0 +1,216 @@
+"""Jobs run one after another, or in several processes at once."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing import get_context, parent_process
+from typing import Any
+
+import torch
+
+from ..errors import InputError
+from .jobs import Job
+from .prefetch import Ahead
+from .training import OutOfTime, run_job
+from .work import Work, make_ahead
+
+__all__ = ["Outcome", "Settings", "Watch", "run_all"]
+
+_POLL = 0.2
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all jobs share; ``deadline`` is by ``time.time()``."""
+
+    out: str
+    data: str | None = None
+    device: str = "auto"
+    deadline: float | None = None
+
+
+@dataclass
+class Outcome:
+    """What became of the jobs: finished, refused with a reason, or left for want of time."""
+
+    finished: int = 0
+    refused: dict[str, str] = field(default_factory=dict)
+    left: int = 0
+
+
+class Watch:
+    """What is told while jobs run; a face overrides what it wants to show."""
+
+    def started(self, job: Job) -> None: ...
+
+    def share(self, job: Job, done: float) -> None: ...
+
+    def ended(self, job: Job, said: str, seconds: float) -> None: ...
+
+
+def run_all(jobs: Sequence[Job], settings: Settings, processes: int, watch: Watch) -> Outcome:
+    """Run every job; those that another process is at come last."""
+    outcome, end = Outcome(), settings.deadline
+    if processes > 1 and len(jobs) > 1:
+        busy = _in_processes(jobs, settings, min(processes, len(jobs)), watch, outcome)
+    else:
+        busy = _in_turn(jobs, settings, watch, outcome, _on_gpu(settings.device))
+    for job in busy:
+        if end is None or time.time() < end:
+            _one(job, settings, watch, outcome, wait=True)
+    outcome.left = len(jobs) - outcome.finished - len(outcome.refused)
+    return outcome
+
+
+def _on_gpu(device: str) -> bool:
+    return device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
+
+
+def _in_turn(
+    jobs: Sequence[Job], settings: Settings, watch: Watch, outcome: Outcome, look_ahead: bool
+) -> list[Job]:
+    """Run jobs one after another; the busy ones are returned.
+
+    Args:
+        look_ahead: make the next job ready while one trains; on a CPU they would only share the
+            cores.
+    """
+    if not look_ahead:
+        return [job for job in jobs if _one(job, settings, watch, outcome) == "busy"]
+    with Ahead(jobs, lambda job, over: make_ahead(job, settings.out, settings.data, over)) as ahead:
+        return [job for job in jobs if _one(job, settings, watch, outcome, ahead=ahead) == "busy"]
+
+
+def _one(
+    job: Job,
+    settings: Settings,
+    watch: Watch,
+    outcome: Outcome,
+    wait: bool = False,
+    ahead: Ahead[Work] | None = None,
+) -> str:
+    if settings.deadline is not None and time.time() > settings.deadline:
+        return "late"
+    watch.started(job)
+    began = time.perf_counter()
+
+    def tell(done: float) -> None:
+        if ahead is not None:
+            ahead.begin(job)  # the first epoch is over: the step is captured, the host is idle
+        watch.share(job, done)
+
+    said = _attempt(job, settings, tell, wait, ahead)
+    _note(job, said, time.perf_counter() - began, watch, outcome)
+    return said
+
+
+def _attempt(
+    job: Job,
+    settings: Settings,
+    progress: Callable[[float], None],
+    wait: bool = False,
+    ahead: Ahead[Work] | None = None,
+) -> str:
+    """``done``, ``busy``, ``late``, or ``refused: REASON``."""
+    out, data, device, end = settings.out, settings.data, settings.device, settings.deadline
+    try:
+        return "done" if run_job(job, out, data, device, progress, end, wait, ahead) else "busy"
+    except OutOfTime:
+        return "late"
+    except InputError as error:
+        return f"refused: {error}"
+    except torch.OutOfMemoryError as error:
+        return f"refused: out of memory on {device} ({str(error).splitlines()[0]})"
+
+
+def _note(job: Job, said: str, seconds: float, watch: Watch, outcome: Outcome) -> None:
+    if said == "done":
+        outcome.finished += 1
+    elif said.startswith("refused: "):
+        outcome.refused[job.name] = said.removeprefix("refused: ")
+    watch.ended(job, said, seconds)
+
+
+def _in_processes(
+    jobs: Sequence[Job], settings: Settings, processes: int, watch: Watch, outcome: Outcome
+) -> list[Job]:
+    """Run jobs in processes of their own; the busy ones are returned."""
+    context = get_context("spawn")
+    tasks, events = context.Queue(), context.Queue()
+    for number in range(len(jobs)):
+        tasks.put(number)
+    for _ in range(processes):
+        tasks.put(None)
+    arguments = (list(jobs), settings, tasks, events)
+    crew = [context.Process(target=_work, args=arguments, daemon=True) for _ in range(processes)]
+    busy, running = [], processes
+    try:
+        for worker in crew:
+            worker.start()
+        while running:
+            try:
+                what, number, value = events.get(timeout=_POLL)
+            except queue.Empty:
+                if any(worker.exitcode not in (None, 0) for worker in crew):
+                    raise RuntimeError(
+                        "A worker process was killed, perhaps for want of memory. Run the command "
+                        "again with fewer --jobs: it goes on where it stopped."
+                    ) from None
+                continue
+            if what == "crash":
+                raise RuntimeError(value)
+            if what == "over":
+                running -= 1
+            elif what == "started":
+                watch.started(jobs[number])
+            elif what == "share":
+                watch.share(jobs[number], value)
+            else:
+                said, seconds = value
+                if said == "busy":
+                    busy.append(jobs[number])
+                _note(jobs[number], said, seconds, watch, outcome)
+    finally:
+        for worker in crew:
+            if worker.is_alive() and running:
+                worker.terminate()
+            if worker.pid is not None:
+                worker.join()
+    return busy
+
+
+def _end_with_parent() -> None:
+    """Nobody is left to ask for the rest; what is written is written at once or not at all."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _work(jobs: list[Job], settings: Settings, tasks: Any, events: Any) -> None:
+    """A worker: takes jobs until there are none left. Ctrl-C is the parent's affair."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    torch.set_num_threads(1)
+    try:
+        while (number := tasks.get()) is not None:
+            if settings.deadline is not None and time.time() > settings.deadline:
+                continue
+            events.put(("started", number, None))
+            began = time.perf_counter()
+
+            def tell(done: float, number: int = number) -> None:
+                events.put(("share", number, done))
+
+            said = _attempt(jobs[number], settings, tell)
+            events.put(("ended", number, (said, time.perf_counter() - began)))
+        events.put(("over", None, None))
+    except Exception:
+        events.put(("crash", None, traceback.format_exc()))

@@ -1,0 +1,99 @@
+"""AdamW for stacked parameters, every replica with step size and decay of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..nn.kernels.dispatch import fused
+from ..nn.parts import PartLinear
+
+__all__ = ["StackedAdamW", "decayed", "parameter_groups"]
+
+BETAS, EPS = (0.9, 0.999), 1e-8
+
+
+def decayed(net: nn.Module) -> set[str]:
+    """Names of the parameters that weight decay shrinks: matrices of linear maps, one per part or
+    one for all. Biases, scales and tables of embeddings are not shrunk: where a normalisation
+    cancels one of them, decay would be all that moves it."""
+    return {
+        f"{path}.weight" if path else "weight"
+        for path, module in net.named_modules()
+        if isinstance(module, nn.Linear | PartLinear)
+    }
+
+
+def parameter_groups(net: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """The parameters as ``torch.optim.AdamW`` takes them, for one network."""
+    shrunk = decayed(net)
+    decays = {name: weight_decay * (name in shrunk) for name, _ in net.named_parameters()}
+    return [
+        {"params": [p for name, p in net.named_parameters() if decays[name] == decay],
+         "weight_decay": decay}
+        for decay in dict.fromkeys(decays.values())
+    ]  # fmt: skip
+
+
+class StackedAdamW:
+    r"""Adam with decoupled weight decay on all parameters of all replicas as one long vector.
+
+    .. math::
+        m \leftarrow \beta_1 m + (1 - \beta_1)\, g, \quad
+        v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2, \quad
+        p \leftarrow (1 - l_r w_r)\, p
+            - l_r\, \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \epsilon}
+
+    :math:`w_r` is zero for parameters that are not :func:`decayed`. The parameters of the network
+    become views of that vector; nothing is read back, so a step can be captured.
+
+    Args:
+        net: with stacked parameters.
+        lr, weight_decay: one per replica, [R].
+        step: t - 1, counted up by the caller, [1].
+    """
+
+    def __init__(self, net: nn.Module, lr: Tensor, weight_decay: Tensor, step: Tensor) -> None:
+        named = dict(net.named_parameters())
+        self.parameters = list(named.values())
+        self.value = torch.cat([p.detach().flatten() for p in self.parameters])
+        self.first, self.second = torch.zeros_like(self.value), torch.zeros_like(self.value)
+        at = 0
+        for parameter in self.parameters:
+            parameter.data = self.value[at : at + parameter.numel()].view_as(parameter)
+            at += parameter.numel()
+        each = [p[0].numel() for p in self.parameters]
+        replica = torch.arange(len(lr), device=lr.device)
+        owner = torch.cat([replica.repeat_interleave(n) for n in each])
+        self.lr = lr.to(self.value.dtype)[owner]
+        self.decay = None
+        if bool(weight_decay.any()):
+            shrunk = decayed(net)
+            sizes = [(name in shrunk, p.numel()) for name, p in named.items()]
+            mask = torch.cat([torch.full((n,), float(own)) for own, n in sizes]).to(self.value)
+            self.decay = weight_decay.to(self.value.dtype)[owner] * mask
+        self.step = step
+
+    def update(self, gradients: Sequence[Tensor | None], rate: Tensor) -> None:
+        """One step; ``rate`` [1] is the factor of all step sizes."""
+        parts = [
+            torch.zeros_like(p) if g is None else g
+            for p, g in zip(self.parameters, gradients, strict=True)
+        ]
+        slope = torch.cat([part.flatten() for part in parts])
+        if fused(self.value):
+            from ..nn.kernels.cuda import adam_step
+
+            adam_step(self, slope, rate, BETAS, EPS)
+            return
+        size = self.lr * rate
+        if self.decay is not None:
+            self.value.mul_(1 - size * self.decay)
+        count = (self.step + 1).to(self.value.dtype)
+        self.first.lerp_(slope, 1 - BETAS[0])
+        self.second.mul_(BETAS[1]).addcmul_(slope, slope, value=1 - BETAS[1])
+        deviation = (self.second / (1 - BETAS[1] ** count)).sqrt_().add_(EPS)
+        self.value.sub_(size / (1 - BETAS[0] ** count) * self.first / deviation)

@@ -1,0 +1,81 @@
+"""A step recorded once as a CUDA graph and replayed; on a CPU, just called."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import torch
+
+from ..nn.branch import rejoin
+
+if TYPE_CHECKING:
+    from .trainer import Engine
+
+__all__ = ["Capture"]
+
+WARM = 2
+AHEAD = 4
+
+
+class Capture:
+    """Calls a step of an engine; on a GPU it is captured at the first call.
+
+    Warming up runs the step for real, so the state is put back afterwards.
+    """
+
+    def __init__(self, engine: Engine, step: Callable[[], None]) -> None:
+        self.engine, self.step = engine, step
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.events: list[torch.cuda.Event] = []
+
+    @property
+    def captured(self) -> bool:
+        return self.graph is not None
+
+    def __call__(self) -> None:
+        if self.engine.device.type != "cuda":
+            self.step()
+            return
+        if self.graph is None:
+            with warnings.catch_warnings():
+                # The gradient of a branch comes from the branch's stream, which torch remarks on.
+                warnings.filterwarnings("ignore", message="The AccumulateGrad node's stream")
+                self.graph = self._record()
+        self.graph.replay()
+
+    def keep_up(self) -> None:
+        """Wait until the device is at most a few epochs behind."""
+        if self.engine.device.type != "cuda":
+            return
+        event = torch.cuda.Event()
+        event.record()
+        self.events.append(event)
+        if len(self.events) > AHEAD:
+            self.events.pop(0).synchronize()
+
+    def _record(self) -> torch.cuda.CUDAGraph:
+        state = self.engine.state()
+        before = {name: value.clone() for name, value in state.items()}
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(WARM):
+                self.step()
+                self._put_back(state, before)
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            try:
+                self.step()
+            except BaseException:
+                rejoin()
+                raise
+        self._put_back(state, before)
+        return graph
+
+    def _put_back(self, state: dict[str, torch.Tensor], before: dict[str, torch.Tensor]) -> None:
+        for name, value in state.items():
+            value.copy_(before[name])
+        self.engine.prime()

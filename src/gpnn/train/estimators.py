@@ -1,0 +1,301 @@
+"""``GPNNClassifier`` and ``GPNNRegressor``: a GPNN with the manners of scikit-learn."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from ..data.encoder import Encoder
+from ..data.objects import read_inputs, read_labels
+from ..data.raw import Raw
+from ..data.samples import Samples
+from ..data.split import Split, make_split
+from ..data.targets import class_names
+from ..data.tasks import Task
+from ..errors import InputError
+from .fit import TrainConfig, fit
+from .model_file import Loaded, load_model, save_model
+
+__all__ = ["GPNNClassifier", "GPNNEstimator", "GPNNRegressor"]
+
+_MODEL = ("scheme", "interactions", "d", "distances", "layers", "hidden", "readout", "gpnn")
+_TRAIN = ("epochs", "patience", "batch_size", "lr", "weight_decay", "device")
+_READ_BY = {Task.CLASSIFICATION: "GPNNClassifier.load", Task.REGRESSION: "GPNNRegressor.load"}
+
+
+class GPNNEstimator(BaseEstimator):
+    """What :class:`GPNNClassifier` and :class:`GPNNRegressor` share.
+
+    Graphs are given as a list: see :mod:`gpnn.data.objects` for the kinds and for what is read of
+    them. A share ``validation`` of them is set aside in ``fit`` to choose the best epoch.
+
+    Args:
+        scheme, interactions, d, distances, layers, hidden, readout, gpnn: as in
+            :class:`~gpnn.nn.config.GPNNConfig`.
+        base: the base GNN, ``None`` for none; ``"auto"`` is ``gine`` where edges have labels, else
+            ``gin``.
+        dropout: ``"auto"`` is 0.5 for a classifier and 0 for a regressor.
+        epochs, patience, batch_size, lr, weight_decay, device: as in
+            :class:`~gpnn.train.fit.TrainConfig`.
+        validation: share of the graphs that choose the epoch.
+        random_state: of weights, order, dropout and validation part; a number makes ``fit`` give
+            the same bits on a CPU every time.
+
+    Attributes:
+        model_: the fitted :class:`~gpnn.train.model_file.Loaded`.
+        history_: one record per epoch; ``best_epoch_``: the one kept, counted from 1.
+    """
+
+    _task: ClassVar[Task | None] = None
+
+    def __init__(
+        self,
+        scheme: str = "core-degree",
+        interactions: str = "edges",
+        d: int = 1,
+        distances: bool = False,
+        layers: int = 3,
+        hidden: int = 64,
+        base: str | None = "auto",
+        readout: str = "sum",
+        gpnn: bool = True,
+        dropout: float | str = "auto",
+        epochs: int = 100,
+        patience: int = 40,
+        batch_size: int = 32,
+        lr: float = 0.01,
+        weight_decay: float = 0.0,
+        validation: float = 0.1,
+        device: str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.scheme = scheme
+        self.interactions = interactions
+        self.d = d
+        self.distances = distances
+        self.layers = layers
+        self.hidden = hidden
+        self.base = base
+        self.readout = readout
+        self.gpnn = gpnn
+        self.dropout = dropout
+        self.epochs = epochs
+        self.patience = patience
+        self.batch_size = batch_size
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.validation = validation
+        self.device = device
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def save(self, folder: str | Path) -> None:
+        """Write the fitted model as ``gpnn train`` does: ``gpnn predict``, ``gpnn explain`` and
+        :meth:`load` read it."""
+        check_is_fitted(self, "model_")
+        save_model(folder, self.model_)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """A fitted estimator from a folder of :meth:`save` or of ``gpnn train``.
+
+        Parameters are those of the model and its training; ``validation``, ``device`` and
+        ``random_state`` are the defaults. Classes are what they were; those of ``gpnn train``,
+        which reads texts, are numbers where all are whole ones.
+        """
+        loaded = load_model(folder)
+        task = loaded.encoder.task
+        if task is not cls._task:
+            raise InputError(
+                f"The model in {folder} is for {task}, and {cls.__name__} is for {cls._task}. Read "
+                f"it with {_READ_BY.get(task, 'gpnn.train.model_file.load_model')}."
+            )
+        options = {name: getattr(loaded.config, name) for name in (*_MODEL, "base", "dropout")}
+        trained = loaded.about.get("run", {}).get("train", {})
+        made = cls(**options, **{name: trained[name] for name in _TRAIN if name in trained})
+        made._keep(loaded)
+        made._restore(loaded)
+        return made
+
+    def _restore(self, loaded: Loaded) -> None:
+        """Set what ``fit`` learns of ``y``: every kind of estimator has its own."""
+
+    def _fit(self, raw: Raw, encoder: Encoder, y: Tensor, **facts: Any) -> None:
+        """Train; ``facts`` are kept with the model, for :meth:`_restore`."""
+        x, edge_labels = encoder.encode(raw)
+        samples = Samples(raw.graphs, encoder, x, edge_labels, y, raw.ids, raw.rows)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        options = {name: getattr(self, name) for name in _MODEL}
+        options |= {
+            name: getattr(self, name)
+            for name in ("base", "dropout")
+            if getattr(self, name) != "auto"
+        }
+        settings = {name: _plain(getattr(self, name)) for name in _TRAIN}
+        fitted = fit(
+            samples,
+            {name: _plain(value) for name, value in options.items()},
+            TrainConfig(seed=seed, **settings),
+            _validated(samples, self.validation, seed),
+        )
+        loaded = fitted.loaded
+        self._keep(replace(loaded, about={**loaded.about, **facts}))
+
+    def _keep(self, loaded: Loaded) -> None:
+        self.model_ = loaded
+        self.history_ = loaded.about.get("history", [])
+        self.best_epoch_ = loaded.about.get("best_epoch")
+
+    def _scores(self, graphs: Any) -> NDArray[np.float64]:
+        check_is_fitted(self, "model_")
+        raw, encoder = read_inputs(graphs), self.model_.encoder
+        encoder.check(raw)
+        x, edge_labels = encoder.encode(raw)
+        samples = Samples(raw.graphs, encoder, x, edge_labels, None, raw.ids, raw.rows)
+        return self.model_.predict(samples).double().numpy()
+
+
+class GPNNClassifier(ClassifierMixin, GPNNEstimator):
+    """Tells graphs apart. Arguments and attributes: see :class:`GPNNEstimator`, and
+
+    ``classes_``: the classes, ascending, as ``y`` had them.
+
+    >>> from gpnn import GPNNClassifier
+    >>> model = GPNNClassifier(random_state=0).fit(graphs, y)  # doctest: +SKIP
+    >>> model.predict_proba(others)  # doctest: +SKIP
+    """
+
+    _task = Task.CLASSIFICATION
+
+    def fit(self, X: Any, y: Any) -> GPNNClassifier:
+        """Learn from a list of graphs and one class per graph: texts or numbers."""
+        raw = read_inputs(X)
+        labels = read_labels(y, len(raw.graphs))
+        if labels.ndim != 1:
+            raise InputError(f"y must hold one class per graph; got shape {labels.shape}.")
+        try:
+            kind = type_of_target(labels)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"y holds no classes: {error}") from None
+        if kind == "continuous":
+            raise InputError("y holds numbers that are no classes. Take GPNNRegressor for them.")
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            only = _plain(self.classes_[0])
+            raise InputError(f"y holds only the class {only!r}. There is nothing to tell apart.")
+        names = tuple(map(str, self.classes_.tolist()))
+        if self.classes_.dtype.kind == "f":
+            names = class_names(self.classes_.astype(np.float64))
+        raw = _with_target(raw, "class")
+        encoder = Encoder.fit(raw, Task.CLASSIFICATION, names)
+        y = torch.from_numpy(codes.astype(np.int64).reshape(-1))
+        self._fit(raw, encoder, y, classes=self.classes_.dtype.kind)
+        return self
+
+    def _restore(self, loaded: Loaded) -> None:
+        self.classes_ = _classes(loaded.encoder.class_names, loaded.about.get("classes"))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities [graphs, classes], in the order of ``classes_``."""
+        return self._scores(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The likeliest class of every graph."""
+        best = self._scores(X).argmax(axis=1)
+        found: NDArray[Any] = self.classes_[best]
+        return found
+
+
+class GPNNRegressor(RegressorMixin, GPNNEstimator):
+    """Predicts a number, or several, for every graph; the mean absolute error is minimised.
+    Arguments and attributes: see :class:`GPNNEstimator`."""
+
+    _task = Task.REGRESSION
+
+    def fit(self, X: Any, y: Any) -> GPNNRegressor:
+        """Learn from a list of graphs and a number per graph, or an array [graphs, targets]."""
+        raw = read_inputs(X)
+        labels = read_labels(y, len(raw.graphs))
+        try:
+            values = labels.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"y must hold numbers: {error}.") from None
+        if values.ndim > 2 or not np.isfinite(values).all():
+            raise InputError(
+                "y holds infinity."
+                if values.ndim <= 2
+                else f"y must have shape [graphs] or [graphs, targets]; got {values.shape}."
+            )
+        self._flat = values.ndim == 1
+        table = values.reshape(len(values), -1)
+        names = (
+            ["target"] if table.shape[1] == 1 else [f"target {k + 1}" for k in range(len(table.T))]
+        )
+        raw = _with_target(raw, *names)
+        encoder = Encoder.fit(raw, Task.REGRESSION, ())
+        self._fit(raw, encoder, torch.from_numpy(table).float(), flat=self._flat)
+        return self
+
+    def _restore(self, loaded: Loaded) -> None:
+        self._flat = loaded.about.get("flat", loaded.config.outputs == 1)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The values, [graphs] or [graphs, targets] as ``y`` was."""
+        found = self._scores(X)
+        return found[:, 0] if self._flat else found
+
+
+def _classes(names: tuple[str, ...], kind: str | None) -> NDArray[Any]:
+    """Classes of NumPy's kind, from their names; without one, whole numbers are numbers."""
+    if kind is None:
+        kind = "i" if all(re.fullmatch(r"0|-?[1-9]\d*", name) for name in names) else "U"
+    if kind == "b":
+        return np.array([name == "True" for name in names])
+    if kind in "iu":
+        return np.array([int(name) for name in names])
+    return np.array(names, np.float64 if kind == "f" else None)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers, as a grid of parameters may hold them, as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _with_target(raw: Raw, *names: str) -> Raw:
+    return replace(raw, targets={name: np.zeros(len(raw.graphs)) for name in names})
+
+
+def _validated(samples: Samples, share: float, seed: int) -> Split:
+    """Training and validation part; no class is in the validation part alone."""
+    count = len(samples)
+    if count < 2:
+        raise InputError("X holds one graph: too few to learn from.")
+    split = make_split(samples, seed, valid=share, test=0.0)
+    assert samples.y is not None
+    if not samples.task.has_classes:
+        return split
+    y = samples.y.numpy()
+    kept = split.valid[np.isin(y[split.valid], y[split.train])]
+    if not len(kept):
+        repeated = np.bincount(y)[y] > 1
+        if not repeated.any():
+            raise InputError(
+                "Every class of y is seen once: no graph is left to validate with. Add examples."
+            )
+        kept = np.flatnonzero(repeated)[-1:]
+    return Split(np.setdiff1d(np.arange(count), kept), kept, split.test, split.how)

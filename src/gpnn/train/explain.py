@@ -1,0 +1,222 @@
+r"""What every part of a graph adds to a prediction, exactly.
+
+**Contributions.** The readout is a sum over vertices, hence over the parts :math:`V_j` of a graph,
+and the component feature :math:`c_G` has one entry per part. What enters the head is
+
+.. math::
+    z_G = \sum_j z_j, \qquad z_j = \Big(\sum_{v \in V_j} h_v \,\Big\|\, c_{G,j} \, e_j\Big)
+
+(``readout="mean"``: the sum divided by the vertices of the whole graph). The share of a part is
+:math:`\langle z_j, z_G \rangle / \langle z_G, z_G \rangle`; shares add up to 1, and one is negative
+where a part pulls against the rest.
+
+**Shapley values.** The head is not linear, so for an output of it the parts play a game: for a set
+:math:`S` of them
+
+.. math::
+    v(S) = \mathrm{head}\Big(\sum_{j \in S} z_j\Big)
+
+is the output (a logit, or the value of a regression) when only the vertices of these parts enter
+the readout. The vertices of the others are left out of the sum and their component counts are set
+to zero, so :math:`v(\varnothing)` is the output of the empty readout. The :math:`h_v` themselves
+stay those of the whole graph: they have seen their neighbours in other parts, and how parts
+interact is just what GPNN puts there. The values are those of :func:`~gpnn.train.shapley.shapley`
+over all :math:`2^k` sets, none sampled, and add up to :math:`v(\text{all}) - v(\varnothing)`.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..data.samples import Samples
+from ..data.tasks import Task
+from ..errors import InputError
+from ..nn.batch import GraphBatch
+from ..nn.config import Level
+from ..nn.model import GPNN
+from ..nn.segments import Segments
+from .model_file import Loaded
+from .shapley import shapley
+
+__all__ = ["MAX_PARTS", "Explanation", "PartShare", "explain", "part_sums"]
+
+MAX_PARTS = 16
+CHUNK = 4096
+
+
+@dataclass(frozen=True)
+class PartShare:
+    """One part: its colour as text, its vertices and their connected components, the norm of z_j
+    and its share in z_G, and its Shapley value."""
+
+    label: str
+    vertices: int
+    components: int
+    norm: float
+    share: float
+    shapley: float
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why one output came out as it did.
+
+    Attributes:
+        scheme: how the graph was cut.
+        output: the class or target; ``kind``: ``logit`` or ``value``.
+        full, empty: v(all parts) and v(no part).
+        score: what the model answers: a probability, or the value.
+        parts: the parts that occur, in the order of the vocabulary, an unseen colour last.
+        part: number of the part of every vertex, in the order of the input, [n].
+    """
+
+    scheme: str
+    output: str
+    kind: str
+    full: float
+    empty: float
+    score: float
+    parts: tuple[PartShare, ...]
+    part: NDArray[np.int64]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, ready for JSON."""
+        return asdict(self) | {"parts": list(map(asdict, self.parts)), "part": self.part.tolist()}
+
+
+def explain(
+    loaded: Loaded, samples: Samples, graph: int = 0, output: str | None = None
+) -> Explanation:
+    """Explain one output for one graph, computed in float64.
+
+    Args:
+        loaded: a fitted model.
+        samples: encoded with its encoder; labels are not needed.
+        graph: which of the samples.
+        output: name of a class or target; the likeliest class or first target by default.
+    """
+    if loaded.config.level != Level.GRAPH:
+        raise InputError("Parts of a graph explain predictions for graphs, not for vertices.")
+    if not 0 <= graph < len(samples.graphs):
+        raise InputError(
+            f"There is no graph {graph}: the input holds 0 to {len(samples.graphs) - 1}."
+        )
+    if samples.graphs.ptr[graph] == samples.graphs.ptr[graph + 1]:
+        raise InputError("The graph has no vertices, and so no parts to explain it by.")
+    model = copy.deepcopy(loaded.model).cpu().double().eval()
+    batch = loaded.prepare(_pick(samples, graph)).batch().to("cpu", torch.float64)
+    with torch.no_grad():
+        occurring, sums = part_sums(model, batch)
+        if len(occurring) > MAX_PARTS:
+            raise InputError(
+                f"The graph has {len(occurring)} parts, and exact Shapley values need all sets of "
+                f"them: {MAX_PARTS} are the limit. Train with a coarser scheme, such as core."
+            )
+        outputs = subset_outputs(model, batch, occurring, sums)
+    column, name = _output(loaded, outputs[-1], output)
+    found = outputs[:, column].numpy()
+    if loaded.scale:
+        found = found * loaded.scale[column] + loaded.shift[column]
+    components = batch.components[0, occurring]
+    whole = _enter(sums, components, occurring, model)
+    total = whole.sum(0)
+    shares = whole @ total / (total @ total).clamp(min=torch.finfo(total.dtype).tiny)
+    labels = loaded.vocabulary.labels
+    rows = zip(
+        occurring.tolist(),
+        torch.bincount(batch.part, minlength=model.config.parts)[occurring].tolist(),
+        components.tolist(),
+        whole.norm(dim=1).tolist(),
+        shares.tolist(),
+        shapley(found).tolist(),
+        strict=True,
+    )
+    assert batch.order is not None
+    return Explanation(
+        scheme=loaded.config.scheme,
+        output=name,
+        kind="value" if loaded.encoder.task is Task.REGRESSION else "logit",
+        full=float(found[-1]),
+        empty=float(found[0]),
+        score=float(loaded.scores(outputs[-1:].float())[0, column]),
+        parts=tuple(PartShare(labels[part], *numbers) for part, *numbers in rows),
+        part=torch.searchsorted(occurring, batch.part[batch.order.source]).numpy(),
+    )
+
+
+def part_sums(model: GPNN, batch: GraphBatch) -> tuple[Tensor, Tensor]:
+    """The parts that occur in a batch of one graph, [k], and Σ h_v over each of them, [k, width];
+    divided by the vertices of the graph where the readout is a mean."""
+    h = model.embed(batch)
+    occurring, number = torch.unique(batch.part, return_inverse=True)
+    sums = h.new_zeros(len(occurring), h.shape[1]).index_add(0, number, h)
+    if model.config.readout == "mean":
+        sums = sums / batch.vertices.to(h.dtype).clamp(min=1)
+    return occurring, sums
+
+
+def subset_outputs(model: GPNN, batch: GraphBatch, occurring: Tensor, sums: Tensor) -> Tensor:
+    """Outputs of the model's own head for every set of parts, [2^k, outputs]; bit j of a row's
+    number says whether part j is in. Every set is given to the head as a graph whose vertices are
+    its parts."""
+    k = len(occurring)
+    components = batch.components[0, occurring]
+    outputs = []
+    for start in range(0, 2**k, CHUNK):
+        number = np.arange(start, min(start + CHUNK, 2**k))
+        member = (number[:, None] >> np.arange(k) & 1).astype(np.bool_)
+        row, column = np.nonzero(member)
+        counts = batch.components.new_zeros(len(number), batch.components.shape[1])
+        counts[:, occurring] = torch.from_numpy(member) * components
+        sets = replace(
+            batch,
+            readout=Segments.build(row, column, len(number), k),
+            components=counts,
+            vertices=sums.new_ones(len(number), 1),
+        )
+        outputs.append(model.head(sums, sets))
+    return torch.cat(outputs)
+
+
+def _enter(sums: Tensor, components: Tensor, occurring: Tensor, model: GPNN) -> Tensor:
+    """z_j of every part, [k, width of the head's input]."""
+    if not model.config.component_feature:
+        return sums
+    counts = sums.new_zeros(len(occurring), model.config.parts)
+    counts[torch.arange(len(occurring)), occurring] = components.to(sums.dtype)
+    return torch.cat([sums, counts], dim=1)
+
+
+def _output(loaded: Loaded, outputs: Tensor, wanted: str | None) -> tuple[int, str]:
+    encoder = loaded.encoder
+    names = encoder.class_names if encoder.task.has_classes else encoder.target_names
+    if wanted is None:
+        best = int(outputs.argmax()) if encoder.task.has_classes else 0
+        return best, names[best]
+    if wanted not in names:
+        what = "class" if encoder.task.has_classes else "target"
+        raise InputError(f"The model knows no {what} {wanted!r}. Choose one of {', '.join(names)}.")
+    return names.index(wanted), wanted
+
+
+def _pick(samples: Samples, graph: int) -> Samples:
+    """One graph of the samples, without its label."""
+    low, high = samples.graphs.ptr[graph : graph + 2].tolist()
+    first, last = samples.graphs.indptr[[low, high]].tolist()
+    return replace(
+        samples,
+        graphs=samples.graphs[graph],
+        x=None if samples.x is None else samples.x[low:high],
+        edge_labels=None if samples.edge_labels is None else samples.edge_labels[first:last],
+        y=None,
+        ids=samples.ids[graph : graph + 1],
+        rows=samples.rows[graph : graph + 1],
+        split=None,
+    )

@@ -1,0 +1,1 @@
+"""Compiled loops of the trainer. Importing one of these modules imports numba."""

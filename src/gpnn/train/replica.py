@@ -1,0 +1,152 @@
+"""What is trained side by side, for how long, and what comes of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+
+__all__ = ["Curves", "Paused", "Replica", "Schedule"]
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+class Paused(Exception):
+    """Training was ended before its last epoch because ``progress`` said so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replica:
+    """One model of a set: its data and the hyper-parameters that may differ within the set.
+
+    Attributes:
+        train, valid, test: numbers of graphs (of vertices in a node task); ``valid`` and ``test``
+            may be empty.
+        seed: of weights, order of batches and dropout.
+        lr, weight_decay, dropout: of this model alone.
+    """
+
+    train: IntArray
+    valid: IntArray
+    test: IntArray
+    seed: int = 0
+    lr: float = 0.01
+    weight_decay: float = 0.0
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("train", "valid", "test"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), np.int64))
+        if not len(self.train):
+            raise InputError("A replica has nothing to train on. Give it training samples.")
+        if not self.lr > 0 or not math.isfinite(self.lr):
+            raise InputError(f"lr must be above 0; got {self.lr}.")
+        if not self.weight_decay >= 0:
+            raise InputError(f"weight_decay must be 0 or more; got {self.weight_decay}.")
+        if not 0 <= self.dropout < 1:
+            raise InputError(f"dropout must be at least 0 and below 1; got {self.dropout}.")
+        if not 0 <= self.seed < 2**31:
+            raise InputError(f"seed must be a whole number from 0 to 2^31 - 1; got {self.seed}.")
+
+    @property
+    def origin(self) -> tuple[int, bytes]:
+        """Seed and training part. Replicas that have both in common start from the same weights and
+        see the same batches, whatever else they differ in."""
+        return self.seed, self.train.tobytes()
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long and in what steps a set of replicas is trained.
+
+    Attributes:
+        epochs: how many.
+        batch_size: graphs in a batch, at most.
+        halve_every: epochs after which the step size is halved, or ``None`` for a constant one.
+        steps: random batches that make an epoch; ``None``: one pass, in batches that differ by at
+            most one graph. A node task takes one step with the whole graph.
+    """
+
+    epochs: int = 200
+    batch_size: int = 32
+    halve_every: int | None = 50
+    steps: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "halve_every", "steps"):
+            value = getattr(self, name)
+            if value is None and name in ("halve_every", "steps"):
+                continue
+            if not isinstance(value, int) or value < 1:
+                raise InputError(f"{name} must be a whole number from 1; got {value!r}.")
+
+    def rate(self, epoch: int) -> float:
+        """The factor of the step size in an epoch, counted from 0."""
+        return 1.0 if self.halve_every is None else 0.5 ** (epoch // self.halve_every)
+
+    def steps_of(self, replicas: Sequence[Replica], node_level: bool = False) -> int:
+        """Steps in an epoch, the same for all replicas."""
+        if node_level:
+            return 1
+        if self.steps is not None:
+            return self.steps
+        steps = max(-(-len(replica.train) // self.batch_size) for replica in replicas)
+        fewest = min(len(replica.train) for replica in replicas)
+        if fewest < steps:
+            raise InputError(
+                f"A replica of {fewest} training graphs cannot be trained beside one that takes "
+                f"{steps} steps. Train replicas of like sizes together."
+            )
+        return steps
+
+    def batches(self, replica: Replica, epoch: int, steps: int) -> list[IntArray]:
+        """The graphs of every step of an epoch; they depend on the replica's origin, the epoch and
+        the number of steps alone."""
+        ends = np.cumsum(self.sizes(replica, steps))
+        return np.split(self.order(replica, epoch, steps), ends[:-1])
+
+    def sizes(self, replica: Replica, steps: int) -> IntArray:
+        """The graphs in the batch of every step, the same in every epoch, [steps]."""
+        count = len(replica.train)
+        if self.steps is not None:
+            return np.full(steps, min(self.batch_size, count))
+        return count // steps + (np.arange(steps) < count % steps)
+
+    def order(self, replica: Replica, epoch: int, steps: int) -> IntArray:
+        """The batches of an epoch, one after another."""
+        rng = np.random.default_rng((replica.seed, epoch))
+        if self.steps is None:
+            return rng.permutation(replica.train)
+        size = min(self.batch_size, len(replica.train))
+        draws = [rng.choice(replica.train, size, replace=False) for _ in range(steps)]
+        return np.concatenate(draws)
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """What was measured after every epoch, by replica.
+
+    Attributes:
+        metric: the task's metric: ``accuracy``, ``roc_auc`` or ``mae``.
+        loss: mean training loss, [replicas, epochs].
+        valid, test: the metric, NaN where a replica has no such samples, [replicas, epochs].
+        parameters: of one model.
+        seconds: of training and measuring, preparation left out.
+        device: what it ran on, in words.
+        about: further facts that belong to a record of the run.
+    """
+
+    metric: str
+    loss: FloatArray
+    valid: FloatArray
+    test: FloatArray
+    parameters: int
+    seconds: float
+    device: str
+    about: dict[str, object] = field(default_factory=dict)

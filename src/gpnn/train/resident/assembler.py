@@ -1,0 +1,123 @@
+"""Batches for many replicas, put together on the device by index arithmetic.
+
+The layout is fixed beforehand: every kind of row has room for the fullest batch that will ever be
+asked for, group by group, and so has every list of entries. What is left over is padding of weight
+0. All shapes are static and nothing is read back, so that the work can be captured.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ...nn.batch import AlphaRound, Edges, GraphBatch
+from ...nn.segments import Segments
+from .capacity import Capacity
+from .class_rows import Held, SharedLayout
+from .class_sums import LinkLayout, Links
+from .graph_rows import RowLayout, Rows, group_of, groups
+from .graph_sums import Entries, EntryLayout
+from .tables import Resident
+
+__all__ = ["Assembler"]
+
+
+class Assembler:
+    """Puts batches of a set of graphs together, within a capacity."""
+
+    def __init__(self, resident: Resident, room: Capacity, dtype: torch.dtype) -> None:
+        self.resident, self.room, self.dtype = resident, room, dtype
+        device, replicas = resident.components.device, room.replicas
+        self.rows = RowLayout(resident, room.rows, replicas, room.graphs, dtype)
+        self.entries = EntryLayout(resident, self.rows, room.entries, replicas)
+        self.part = group_of(room.rows, "vertex").to(device)
+        self.groups = groups(room.rows, "vertex")
+        self.shared = self.links = None
+        if resident.shared is not None:
+            self.shared = SharedLayout(resident.shared, room.rows, room.members, replicas)
+            self.links = LinkLayout(resident, self.rows, self.shared, room.links, replicas)
+        tables = [(f"class {number}", "start") for number in range(1, resident.rounds + 1)]
+        self.tables = [
+            (group_of(room.rows, *kinds).to(device), groups(room.rows, *kinds)) for kinds in tables
+        ]
+        self.x, self.components = _padded(resident.x), _padded(resident.components)
+        self.vertices = _padded(resident.kinds["vertex"].counts.sum(1).to(dtype))
+        self.start = None if resident.start is None else _padded(resident.start)
+        self.edge_label = None if resident.edge_label is None else _padded(resident.edge_label)
+
+    def batch(self, graphs: Tensor) -> GraphBatch:
+        """The batch of the given graphs, whole numbers [R, B]; labels apart. Where a replica has
+        fewer than B graphs, its row ends with -1."""
+        ids = graphs.long()
+        rows = self.rows.fill(ids)
+        entries = self.entries.fill(ids, rows)
+        vertices = self._of("vertex", rows.source)
+        neighbours = self._sums(entries, "neighbours", "neighbours")
+        near = neighbours if self.shared is None else self._sums(entries, "near", "near")
+        start, rounds = self._interactions(ids, rows)
+        return GraphBatch(
+            x=self.x[vertices].to(self.dtype),
+            part=self.part,
+            neighbours=neighbours,
+            near=near,
+            edges=self._edges(rows, entries),
+            start=start,
+            start_features=None,
+            rounds=rounds,
+            readout=self._sums(entries, "readout"),
+            components=self.components[ids],
+            order=self._sums(entries, "order") if "order" in self.resident.directions else None,
+            vertices=self.vertices[ids].unsqueeze(2),
+            y=None,
+            vertex_weight=self._of("vertex", rows.weight),
+            graph_weight=self._of("graph", rows.weight),
+            vertex_id=vertices,
+            graph_id=ids,
+            groups=self.groups,
+        )
+
+    def _interactions(self, ids: Tensor, rows: Rows) -> tuple[Tensor, tuple[AlphaRound, ...]]:
+        """Start classes and rounds; none where the base GNN is alone."""
+        if self.shared is None or self.links is None or self.start is None:
+            return ids, ()
+        held = self.shared.fill(ids)
+        links = self.links.fill(rows, held)
+        start = self.start[self._held("start", held.source)]
+        return start, tuple(self._round(k, held, links) for k in range(len(self.tables)))
+
+    def _round(self, number: int, held: Held, links: Links) -> AlphaRound:
+        assert self.links is not None
+        part, rows = self.tables[number]
+        previous, met, tuples, pairs = (
+            self.links.sums(links, f"{name} {number + 1}")
+            for name in ("previous", "met", "tuples", "pairs")
+        )
+        weight, tuple_weight = (
+            self._held(f"{name} {number + 1}", held.weight).to(self.dtype)
+            for name in ("class", "tuple")
+        )
+        return AlphaRound(previous, met, tuples, weight, tuple_weight, part, pairs, rows)
+
+    def _edges(self, rows: Rows, entries: Entries) -> Edges | None:
+        if "edge" not in self.resident.kinds:
+            return None
+        source = self._of("edge", rows.source)
+        label = torch.zeros_like(source) if self.edge_label is None else self.edge_label[source]
+        return Edges(self._sums(entries, "gather"), self._sums(entries, "collect"), label, None)
+
+    def _of(self, kind: str, values: Tensor) -> Tensor:
+        """Values of the rows of a kind, [R, rows]."""
+        return values[self.rows.slice[kind]].view(self.room.replicas, -1)
+
+    def _held(self, kind: str, values: Tensor) -> Tensor:
+        """Values of the rows of a kind of shared things, [R, rows]."""
+        assert self.shared is not None
+        return values[self.shared.slice[kind]].view(self.room.replicas, -1)
+
+    def _sums(self, entries: Entries, name: str, back: str | None = None) -> Segments:
+        return self.entries.sums(entries, name, back or f"{name} back")
+
+
+def _padded(values: Tensor) -> Tensor:
+    """With a last row of zeros, for padding."""
+    return torch.cat([values, torch.zeros_like(values[:1])])

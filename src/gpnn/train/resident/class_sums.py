@@ -1,0 +1,151 @@
+"""What the rows of a batch sum of shared things, and the gradients of these sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ...nn.segments import Segments
+from .class_rows import Held, SharedLayout
+from .graph_rows import INT, RowLayout, Rows
+from .graph_sums import check_numbers
+from .tables import Link, Resident
+
+__all__ = ["LinkLayout", "Links"]
+
+
+@dataclass(frozen=True)
+class Links:
+    """All entries of a batch that point at shared things, link after link.
+
+    Attributes:
+        column, ptr: what every entry points at, and where the entries of every row begin.
+        row, back_ptr: the rows of the same entries, sorted by column, and where the entries of
+            every column begin.
+        found, order: where an entry lies in the whole set; the first place of a sorted one.
+    """
+
+    column: Tensor
+    ptr: Tensor
+    row: Tensor
+    back_ptr: Tensor
+    found: Tensor
+    order: Tensor
+
+
+class LinkLayout:
+    """Room for the entries of every link, all replicas together, and the constants to fill it.
+
+    Rows are vertices or shared things. What a thing sums is the same in every batch, but for the
+    rows where its targets lie. The transposed sums, which the gradient takes, follow by one stable
+    sort of all entries. Every link ends with one more row and one more column, for the padding.
+
+    Args:
+        room: entries of every link.
+    """
+
+    def __init__(
+        self,
+        resident: Resident,
+        rows: RowLayout,
+        shared: SharedLayout,
+        room: dict[str, int],
+        replicas: int,
+    ) -> None:
+        self.vertices, self.things = rows.slice["vertex"], shared.things
+        self.span: dict[str, slice] = {}
+        self.slice: dict[str, slice] = {}
+        self.back: dict[str, slice] = {}
+        self.weights: dict[str, tuple[int, Tensor]] = {}
+        by_row: list[Tensor] = []
+        by_entry: list[Tensor] = []
+        by_column: list[Tensor] = []
+        row = entry = key = block = known = 0
+        for number, (name, link) in enumerate(resident.links.items()):
+            first, high = self._seat(rows, shared, link.rows)
+            wide = link.fold * sum(shared.height[kind] for kind in link.into)
+            count, columns, size = high * replicas, wide * replicas, room[name]
+            own = torch.cat([torch.arange(count), torch.zeros(1, dtype=torch.int64)])
+            base, which = torch.full_like(own, block), torch.full_like(own, number)
+            by_row.append(torch.stack([own, own // max(1, high), own + first, base, which]))
+            of = torch.tensor([[link.fold], [wide], [key], [key + columns], [entry]])
+            by_entry.append(of.expand(-1, size))
+            bounds = torch.arange(key, key + columns + 1)
+            by_column.append(torch.stack([bounds, torch.full_like(bounds, entry)]))
+            self.span[name] = slice(entry, entry + size)
+            self.slice[name] = slice(row, row + count + 1)
+            self.back[name] = slice(key, key + columns + 1)
+            if link.weight is not None:
+                self.weights[name] = known, torch.cat([link.weight, link.weight.new_zeros(1)])
+            row, entry, key = row + count + 1, entry + size, key + columns + 1
+            block, known = block + len(link.degree) + 1, known + len(link.target)
+        check_numbers(max(known, key))
+        device, links = resident.components.device, resident.links.values()
+        self.own, self.replica, self.row, base, self.link = torch.cat(by_row, 1).to(device)
+        self.fold, self.stride, self.key, self.last, begin = torch.cat(by_entry, 1).to(device, INT)
+        self.bounds, self.shift = torch.cat(by_column, 1).to(device, INT)
+        self.heads = torch.tensor([part.start for part in self.slice.values()], device=device)
+        self.padding = torch.tensor([part.stop - 1 for part in self.slice.values()], device=device)
+        self.real = torch.ones(row, dtype=torch.bool, device=device)
+        self.real[self.padding], self.row[self.padding], base[self.padding] = False, 0, block
+        self.base = base.to(INT)
+        none = torch.zeros(1, dtype=torch.int64, device=device)
+        degree = torch.cat([*(part for link in links for part in (link.degree, none)), none])
+        ends = degree.cumsum(0)
+        self.degree, self.first = degree.to(INT), (ends - degree).to(INT)
+        self.target = torch.cat([*(link.target for link in links), none]).to(INT)
+        adds = [_before(resident, shared, link) for link in links]
+        self.add = torch.cat([*adds, none]).to(INT)
+        self.size = torch.tensor([room[name] for name in self.span], device=device, dtype=INT)
+        self.number = torch.arange(entry, device=device, dtype=INT) - begin
+
+    def _seat(self, rows: RowLayout, shared: SharedLayout, kind: str) -> tuple[int, int]:
+        """Where the rows of a kind begin among the sources of :meth:`fill`, and how many of them a
+        replica has."""
+        if kind == "vertex":
+            return 0, rows.height[kind]
+        vertices = self.vertices.stop - self.vertices.start
+        return vertices + shared.slice[kind].start, shared.height[kind]
+
+    def fill(self, rows: Rows, held: Held) -> Links:
+        """The entries of a batch."""
+        source = torch.cat([rows.source[self.vertices], held.source])
+        at = self.base + self.real * source[self.row]
+        degree = self.degree[at]
+        before = degree.cumsum(0, dtype=INT) - degree
+        ptr = before - before[self.heads][self.link]
+        degree[self.padding] = self.size - ptr[self.padding]
+        row = torch.repeat_interleave(degree, output_size=len(self.number)).long()
+        found = ((self.first[at] - ptr)[row] + self.number).clamp(max=len(self.target) - 1).long()
+        replica, real = self.replica[row], self.real[row]
+        place = held.place[replica * self.things + self.target[found]]
+        column = place * self.fold + self.add[found] + (replica * self.stride).to(INT)
+        column = torch.where(real, column, 0)
+        key, order = torch.where(real, self.key + column, self.last).sort(stable=True)
+        back_ptr = torch.searchsorted(key, self.bounds, out_int32=True) - self.shift
+        return Links(column, ptr, self.own[row][order].to(INT), back_ptr, found, order)
+
+    def sums(self, links: Links, name: str) -> Segments:
+        """The sums of one link, with their gradient."""
+        span = self.span[name]
+        parts = [links.column[span], links.ptr[self.slice[name]]]
+        parts += [links.row[span], links.back_ptr[self.back[name]]]
+        if name in self.weights:
+            known, weight = self.weights[name]
+            own = weight[(links.found[span] - known).clamp(0, len(weight) - 1)]
+            parts += [own, own[links.order[span] - span.start]]
+        return Segments(*parts)
+
+
+def _before(resident: Resident, shared: SharedLayout, link: Link) -> Tensor:
+    """Rows of the table that lie before those of the kind and side of every target."""
+    assert resident.shared is not None
+    out, before = torch.zeros_like(link.target), 0
+    for kind in link.into:
+        low, high = resident.shared.range(kind)
+        out += before * ((link.target >= low) & (link.target < high))
+        before += shared.height[kind]
+    out *= link.fold
+    return out if link.side is None else out + link.side

@@ -1,0 +1,137 @@
+"""What the rows of a batch sum of other rows: the second half of putting a batch together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ...errors import InputError
+from ...nn.segments import Segments
+from .graph_rows import INT, RowLayout, Rows
+from .tables import Resident
+
+__all__ = ["Entries", "EntryLayout", "check_numbers"]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """All entries of a batch, direction after direction: what each points at, and where the
+    entries of every row begin within their direction."""
+
+    column: Tensor
+    ptr: Tensor
+
+
+class EntryLayout:
+    """Room for the entries of every direction, all replicas together, and the constants to fill it.
+
+    An entry of the whole set holds the rank of a row within its graph and group, and a *tag* that
+    names kind and group; in a batch it points at that rank plus the place of the graph's chunk.
+    Every direction ends with one more row, which takes the padding.
+
+    Args:
+        room: entries of every direction.
+    """
+
+    def __init__(
+        self, resident: Resident, rows: RowLayout, room: dict[str, int], replicas: int
+    ) -> None:
+        self.rows, self.replicas = rows, replicas
+        self.device, directions = resident.components.device, resident.directions
+        tags = self._lay_tags(dict.fromkeys(one.into for one in directions.values()))
+        self.slice, self.span = {}, {}
+        degree: list[Tensor] = []
+        values: list[Tensor] = []
+        tagged: list[Tensor] = []
+        row: list[Tensor] = []
+        base: list[Tensor] = []
+        begins: list[Tensor] = []
+        padding: list[int] = []
+        at = entry = block = 0
+        for name, one in directions.items():
+            size, taken = room[name], rows.slice[one.rows]
+            count = taken.stop - taken.start
+            degree += [one.degree, one.degree.new_zeros(1)]
+            row += [torch.arange(taken.start, taken.stop), torch.zeros(1, dtype=torch.int64)]
+            base += [torch.full((count,), block), torch.full((1,), -1)]
+            begins.append(torch.full((count + 1,), entry))
+            padding.append(at + count)
+            self.slice[name] = slice(at, at + count + 1)
+            self.span[name] = slice(entry, entry + size)
+            values.append(one.value)
+            tagged.append(one.tag + tags[one.into])
+            at, entry, block = (
+                at + count + 1,
+                entry + size,
+                block + resident.kinds[one.rows].rows + 1,
+            )
+        check_numbers(sum(map(len, values)))
+        none = torch.zeros(1, dtype=torch.int64, device=self.device)
+        every = torch.cat([*degree, none])
+        first = every.cumsum(0) - every
+        first[-1] = sum(map(len, values))
+        self.degree, self.first = every.to(INT), first.to(INT)
+        self.value, self.tag = (torch.cat([*part, none]).to(INT) for part in (values, tagged))
+        self.row, bases = torch.cat(row).to(self.device), torch.cat(base)
+        self.base = torch.where(bases < 0, len(every) - 1, bases).to(self.device, INT)
+        self.real = (bases >= 0).to(self.device, INT)
+        self.begin = torch.cat(begins).to(self.device, INT)
+        self.total = entry
+        self.number = torch.arange(entry, device=self.device, dtype=INT)
+        self.padding = torch.tensor(padding, device=self.device)
+        self.size = torch.tensor([room[name] for name in directions], device=self.device, dtype=INT)
+        counts = torch.stack([one.counts for one in directions.values()], 1)
+        self.counts = torch.cat([counts, torch.zeros_like(counts[:1])]).to(INT)
+
+    def _lay_tags(self, kinds: dict[str, None]) -> dict[str, int]:
+        """Where the chunks of every kind and group begin, but for the graph's own."""
+        first: dict[str, int] = {}
+        group: list[int] = []
+        start: list[int] = []
+        stride: list[int] = []
+        for kind in kinds:
+            first[kind], at = len(group), 0
+            for number, size in enumerate(self.rows.room[kind]):
+                group.append(self.rows.group[kind] + number)
+                start.append(at)
+                stride.append(self.rows.height[kind])
+                at += size
+        self.tag_group = torch.tensor(group, device=self.device)
+        starts, strides = (
+            torch.tensor(values, device=self.device, dtype=INT) for values in (start, stride)
+        )
+        replica = torch.arange(self.replicas, device=self.device, dtype=INT)[:, None, None]
+        self.tag_start = starts + replica * strides
+        return first
+
+    def fill(self, graphs: Tensor, rows: Rows) -> Entries:
+        """The entries of the given graphs, int64 [R, B] with -1 for none."""
+        start = rows.offset.transpose(1, 2)[..., self.tag_group] + self.tag_start
+        start = torch.cat([start.flatten(0, 1), torch.zeros_like(start[0, :1])])
+        at = (self.base + self.real * rows.source[self.row]).long()
+        slot = rows.slot[self.row].index_fill_(0, self.padding, self.rows.spare)
+        degree = self.degree[at]
+        degree[self.padding] = self.size - self.counts[graphs].sum((0, 1), dtype=INT)
+        ptr = degree.cumsum(0, dtype=INT) - degree
+        row = torch.repeat_interleave(degree, output_size=self.total).long()
+        found = ((self.first[at] - ptr)[row] + self.number).clamp(max=len(self.value) - 1).long()
+        column = self.value[found] + start[slot[row], self.tag[found]]
+        return Entries(column, ptr - self.begin)
+
+    def sums(self, entries: Entries, name: str, back: str) -> Segments:
+        """The sums of one direction, with another as their gradient."""
+        parts = []
+        for one in (name, back):
+            parts += [entries.column[self.span[one]], entries.ptr[self.slice[one]]]
+        return Segments(*parts)
+
+
+def check_numbers(count: int) -> None:
+    """Refuse a set of graphs with more interactions than 32 bits can number."""
+    if count >= 2**31:
+        raise InputError(
+            "The set of graphs has more interactions than can be numbered. Give fewer graphs, "
+            "fewer layers, a smaller d or interactions='cross'."
+        )

@@ -1,0 +1,216 @@
+"""From jobs to pages: what is written, what a page says, and that nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpnn.errors import InputError
+from gpnn.reproduce import training, workers
+from gpnn.reproduce.jobs import Job
+from gpnn.reproduce.reproduce import Order, reproduce
+from gpnn.reproduce.results import collect
+from gpnn.reproduce.runs import Runs
+from gpnn.reproduce.tables import jobs_of
+from gpnn.reproduce.workers import Watch
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+TABLE = "graph-classification"
+PAPER = {"tu-1": (91.02, 7.1), "tu-2": (97.89, 2.6)}
+ONLY = ["MUTAG/GPNN/core-degree/cross"]
+JOBS = 6  # base, widened base and GPNN, by two families
+RECORDS = 9
+
+
+class Counting(Watch):
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.said: list[str] = []
+
+    def started(self, job: Job) -> None:
+        self.begun.append(job.name)
+
+    def ended(self, job: Job, said: str, seconds: float) -> None:  # noqa: ARG002
+        self.said.append(said)
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """MUTAG, one GPNN and its baselines, quickly."""
+    folder = tmp_path_factory.mktemp("out")
+    order = Order([TABLE], str(folder), ONLY, quick=True, device="cpu", command="gpnn reproduce X")
+    watch = Counting()
+    done = reproduce(order, watch)
+    assert watch.said == ["done"] * JOBS
+    assert (done.already, done.outcome.finished, done.outcome.left) == (0, JOBS, 0)
+    assert [path.name for path in done.files] == [f"{TABLE}.md", f"{TABLE}.png", "runs.jsonl"]
+    assert not any((folder / "work").iterdir())
+    return folder
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
+
+
+def test_a_line_says_everything(out: Path) -> None:
+    records = lines(out)
+    assert len(records) == len({record["key"] for record in records}) == RECORDS
+    for record in records:
+        assert record["quick"] is True and record["metric"] == "accuracy"
+        assert record["model"]["layers"] == record["recipe"]["layers"] == 2
+        assert set(record["versions"]) == {"gpnn", "torch", "torch_geometric", "numpy", "python"}
+        assert record["commit"] and record["device"] and record["seconds"] > 0
+        assert len(record["values"]) == record["folds"] * record["seeds"]
+        assert (out / "curves" / f"{record['key'].partition(':')[0]}.npz").is_file()
+    sizes = {record["method"]: record["parameters"] for record in records}
+    gpnn, wide = sizes["GPNN core-degree cross on GIN"], sizes["GIN (wide: core-degree)"]
+    assert wide == pytest.approx(gpnn, rel=0.1) and sizes["GIN"] < gpnn / 2
+
+
+def test_finished_jobs_are_not_done_again(out: Path) -> None:
+    before = (out / "runs.jsonl").read_bytes()
+    watch = Counting()
+    done = reproduce(Order([TABLE], str(out), ONLY, quick=True, device="cpu"), watch)
+    assert watch.begun == [] and done.already == JOBS
+    assert (out / "runs.jsonl").read_bytes() == before
+
+
+def test_records_lost_are_made_from_the_curves(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second protocol needs no second training."""
+    monkeypatch.setattr(training, "train_ready", None)
+    path = out / "runs.jsonl"
+    before = path.read_text().splitlines()
+    path.write_text("".join(f"{line}\n" for line in before if '"protocol": "tu-2"' not in line))
+    done = reproduce(Order([TABLE], str(out), ONLY, quick=True, device="cpu"))
+    assert done.outcome.finished == 3
+    assert sorted(path.read_text().splitlines()) == sorted(before)
+
+
+def test_the_page_holds_the_numbers_of_the_records(out: Path) -> None:
+    """Recomputed here from the JSON lines with Python's own statistics."""
+    page = (out / f"{TABLE}.md").read_text(encoding="utf-8")
+    assert "QUICK" in page.splitlines()[0] and "Made by `gpnn reproduce" in page
+    records = {(r["protocol"], r["method"]): r for r in lines(out)}
+    for protocol in ("tu-1", "tu-2", "tu-nested"):
+        row = _row(page, protocol, "GPNN core-degree cross on GIN")
+        record = records[protocol, "GPNN core-degree cross on GIN"]
+        mean, std = _summary(record)
+        assert row["measured"] == f"{mean:.2f} ± {std:.2f}"
+        assert row["parameters"] == f"{record['parameters']:,}"
+        if protocol in PAPER:
+            theirs, spread = PAPER[protocol]
+            assert row["paper"] == f"{theirs:.2f} ± {spread:.2f}"
+            away = (mean - theirs) / math.sqrt(std**2 + spread**2)
+            assert row["difference"] == f"{away:+.2f}"
+        else:
+            assert row["paper"] == row["difference"] == "—"
+        for column, name in (("base", "GIN"), ("wide base", "GIN (wide: core-degree)")):
+            gain, error = _gain(record, records[protocol, name])
+            assert row[f"gain over {column}"] == f"{gain:+.2f} ± {error:.2f}"
+    assert _row(page, "tu-1", "GPNN core-degree edges on GIN")["measured"] == "—"
+    assert page.count("chooses the epoch on the test folds") >= 3
+    assert _row(page, "tu-2", "KP-GIN (quoted)")["paper"] == "95.60 ± 4.40"
+
+
+def _row(page: str, protocol: str, method: str) -> dict[str, str]:
+    section = page.split("\n## MUTAG\n")[1].split("\n## ")[0]
+    table = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in section.splitlines()
+        if line.startswith("|")
+    ]
+    found = [row for row in table if row[:2] == [protocol, method]]
+    assert len(found) == 1
+    return dict(zip(table[0], found[0], strict=True))
+
+
+def _by_seed(record: dict[str, Any]) -> dict[int, dict[int, float]]:
+    found: dict[int, dict[int, float]] = {}
+    for one in record["values"]:
+        found.setdefault(one["seed"], {})[one["fold"]] = 100 * one["value"]
+    return found
+
+
+def _summary(record: dict[str, Any]) -> tuple[float, float]:
+    seeds = [list(folds.values()) for folds in _by_seed(record).values()]
+    return (
+        statistics.mean(value for folds in seeds for value in folds),
+        statistics.mean(statistics.stdev(folds) for folds in seeds),
+    )
+
+
+def _gain(record: dict[str, Any], other: dict[str, Any]) -> tuple[float, float]:
+    ours, theirs = _by_seed(record), _by_seed(other)
+    folds = sorted(next(iter(ours.values())))
+    per_fold = [statistics.mean(ours[s][f] - theirs[s][f] for s in ours) for f in folds]
+    return statistics.mean(per_fold), statistics.stdev(per_fold) / math.sqrt(len(per_fold))
+
+
+def test_an_empty_store_gives_an_empty_table() -> None:
+    parts = collect("regression", {})
+    assert all(entry.measured is None for part in parts for entry in part.entries)
+    assert all(part.title.startswith("ZINC-12k, resampled train") for part in parts)
+
+
+def test_out_of_time_is_clean_and_goes_on(tmp_path: Path) -> None:
+    order = Order([TABLE], str(tmp_path), ["MUTAG/GIN"], quick=True, device="cpu", minutes=1e-6)
+    done = reproduce(order)
+    assert done.outcome.finished == 0 and done.outcome.left == 2
+    assert "No run is finished yet" in (tmp_path / f"{TABLE}.md").read_text()
+    again = reproduce(Order([TABLE], str(tmp_path), ["MUTAG/GIN"], quick=True, device="cpu"))
+    assert again.outcome.finished == 2 and again.outcome.left == 0
+    fresh = Order([TABLE], str(tmp_path), ["MUTAG/GIN"], quick=True, device="cpu", fresh=True)
+    assert reproduce(fresh).outcome.finished == 2
+    assert len(lines(tmp_path)) == 3
+
+
+def test_a_dataset_that_is_missing_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_job(job: Job, *_: Any) -> bool:
+        if job.recipe.name == "COX2":
+            raise InputError("COX2 was not found.")
+        return True
+
+    monkeypatch.setattr(workers, "run_job", run_job)
+    jobs = jobs_of(["interactions"], ["*/GIN"])
+    outcome = workers.run_all(jobs, workers.Settings(str(tmp_path)), 1, Watch())
+    assert len(outcome.refused) == 2 and outcome.finished == len(jobs) - 2 and outcome.left == 0
+
+
+def test_killed_and_resumed_nothing_is_lost_or_doubled(out: Path, tmp_path: Path) -> None:
+    """kill -9 in the middle; the same command again, in two processes, ends with what an
+    undisturbed run gives."""
+    words = ["reproduce", TABLE, "--quick", "--device", "cpu", "--only", "MUTAG/GIN*"]
+    command = [sys.executable, "-m", "gpnn", *words, "--out", str(tmp_path)]
+    path = tmp_path / "runs.jsonl"
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as first:
+        deadline = time.time() + 120
+        while time.time() < deadline and not (path.is_file() and path.read_bytes().count(b"\n")):
+            time.sleep(0.02)
+        os.kill(first.pid, signal.SIGKILL)
+    kept = path.read_bytes()
+    kept = kept[: kept.rfind(b"\n") + 1]
+    assert 1 <= kept.count(b"\n") < 6
+    again = subprocess.run(
+        [*command, "--jobs", "2"], capture_output=True, text=True, timeout=200, check=False
+    )
+    assert again.returncode == 0, again.stderr
+    assert re.search(r"\d+ trainings to do, \d+ done already", again.stderr)
+    assert path.read_bytes().startswith(kept)
+    ours, theirs = ({r["key"]: r for r in lines(folder)} for folder in (tmp_path, out))
+    assert len(lines(tmp_path)) == len(ours) == 6 and set(ours) < set(theirs)
+    for key, record in ours.items():
+        assert record["values"] == theirs[key]["values"]
+    assert Runs(tmp_path).read().keys() == ours.keys()

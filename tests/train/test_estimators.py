@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from torch_geometric.data import Batch, Data
+
+from gpnn import GPNNClassifier, GPNNRegressor, Graphs
+from gpnn.data.objects import read_inputs
+from gpnn.data.raw import DEGREE, FEATURES, LABELS, MOLECULE
+from gpnn.errors import InputError
+
+TINY: dict[str, Any] = {"layers": 1, "hidden": 8, "epochs": 6, "device": "cpu", "random_state": 0}
+
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def rings(count: int = 18) -> tuple[list[nx.Graph], list[str]]:
+    """Rings, and as many rings with a tail."""
+    graphs = [
+        nx.lollipop_graph(3 + k % 3, 3) if k % 2 else nx.cycle_graph(5 + k % 3)
+        for k in range(count)
+    ]
+    return graphs, ["tail" if k % 2 else "ring" for k in range(count)]
+
+
+def as_data(graph: nx.Graph, **more: Any) -> Data:
+    edges = torch.tensor(list(graph.edges)).T
+    both = torch.cat([edges, edges.flip(0)], dim=1)
+    return Data(edge_index=both, num_nodes=len(graph), **more)
+
+
+def test_fit_predict_and_score() -> None:
+    graphs, y = rings()
+    model = GPNNClassifier(**TINY | {"epochs": 15}).fit(graphs, y)
+    assert model.classes_.tolist() == ["ring", "tail"]
+    probability = model.predict_proba(graphs)
+    assert probability.shape == (18, 2)
+    np.testing.assert_allclose(probability.sum(1), 1, rtol=1e-6)
+    found = model.predict(graphs)
+    assert found.tolist() == model.classes_[probability.argmax(1)].tolist()
+    assert model.score(graphs, y) == np.mean(found == np.array(y)) > 0.9
+    assert len(model.history_) >= model.best_epoch_ >= 1
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_same_seed_same_bits_and_init_is_pure() -> None:
+    graphs, y = rings()
+    first, second = (GPNNClassifier(**TINY).fit(graphs, y) for _ in range(2))
+    assert np.array_equal(first.predict_proba(graphs), second.predict_proba(graphs))
+    third = GPNNClassifier(**TINY | {"random_state": 1}).fit(graphs, y)
+    assert not np.array_equal(first.predict_proba(graphs), third.predict_proba(graphs))
+    odd = object()
+    model = GPNNClassifier(scheme=odd, layers=-5)
+    assert model.get_params()["scheme"] is odd
+    assert model.set_params(layers=2) is model
+    copied = clone(first)
+    assert copied.get_params() == first.get_params()
+    assert not hasattr(copied, "model_")
+    assert vars(GPNNClassifier()) == GPNNClassifier().get_params()
+    assert is_classifier(first)
+    assert not is_regressor(first)
+    assert is_regressor(GPNNRegressor())
+
+
+@pytest.mark.parametrize("shape", ["list", "array", "graphs", "data"])
+def test_cross_validation(shape: str) -> None:
+    graphs, y = rings()
+    given: Any = graphs
+    if shape == "array":
+        given = np.empty(len(graphs), object)
+        for k, graph in enumerate(graphs):
+            given[k] = graph
+    elif shape == "graphs":
+        given = Graphs.concatenate(list(read_inputs(graphs).graphs))
+    elif shape == "data":
+        given = [as_data(graph) for graph in graphs]
+    scores = cross_val_score(
+        GPNNClassifier(**TINY | {"epochs": 2}), given, y, cv=3, error_score="raise"
+    )
+    assert scores.shape == (3,)
+    assert ((scores >= 0) & (scores <= 1)).all()
+
+
+def test_grid_search_and_numpy_parameters() -> None:
+    graphs, y = rings(12)
+    grid = {"hidden": np.array([4, 8]), "interactions": ["cross", "edges"]}
+    search = GridSearchCV(
+        GPNNClassifier(**TINY | {"epochs": 2}), grid, cv=3, error_score="raise"
+    ).fit(graphs, y)
+    assert search.best_params_["hidden"] in (4, 8)
+    assert search.predict(graphs[:2]).shape == (2,)
+
+
+def test_regressor() -> None:
+    graphs, _ = rings()
+    sizes = np.array([len(graph) for graph in graphs], float)
+    model = GPNNRegressor(**TINY | {"epochs": 60, "patience": 60}).fit(graphs, 100 * sizes)
+    found = model.predict(graphs)
+    assert found.shape == (18,)
+    assert model.score(graphs, 100 * sizes) > 0.5
+    two = GPNNRegressor(**TINY).fit(graphs, np.stack([sizes, -sizes], axis=1))
+    assert two.predict(graphs[:3]).shape == (3, 2)
+
+
+def test_distances_tell_rings_apart() -> None:
+    """Rings of six and seven: within three hops one is closed and the other is not; in both, every
+    vertex has two neighbours."""
+    graphs = [nx.cycle_graph(6 + k % 2) for k in range(12)]
+    y = np.arange(12) % 2
+    options = TINY | {"interactions": "cross", "readout": "mean", "epochs": 40, "validation": 0.34}
+    near = GPNNClassifier(**options).fit(graphs, y)
+    far = GPNNClassifier(**options, d=3, distances=True).fit(graphs, y)
+    assert near.score(graphs, y) == 0.5 and far.score(graphs, y) == 1
+    assert far.model_.config.distances
+
+
+def test_what_is_read_of_the_graphs() -> None:
+    plain = nx.path_graph(3)
+    assert read_inputs([plain]).kind == DEGREE
+    labelled = nx.Graph()
+    labelled.add_node("b", label=7)
+    labelled.add_node("a", label=5)
+    labelled.add_edge("a", "b", label=3)
+    raw = read_inputs([labelled])
+    assert (raw.kind, raw.nodes.tolist()) == (LABELS, [[7], [5]])
+    assert raw.graphs.edge_labels is not None
+    assert raw.graphs.edge_labels.tolist() == [3, 3]
+    floats = as_data(plain, x=torch.rand(3, 4), edge_attr=torch.rand(4, 2))
+    raw = read_inputs([floats])
+    assert (raw.kind, raw.nodes.shape, raw.graphs.edge_labels) == (FEATURES, (3, 4), None)
+    codes = as_data(plain, x=torch.tensor([[1, 2]] * 3), edge_attr=torch.tensor([[4], [5]] * 2))
+    raw = read_inputs([codes])
+    assert (raw.kind, raw.nodes.tolist()) == (LABELS, [[1, 2]] * 3)
+    assert raw.graphs.edge_labels is not None
+    assert raw.graphs.edge_labels.tolist() == [4, 4, 5, 5]
+    matrix = scipy.sparse.csr_array(nx.to_scipy_sparse_array(plain))
+    assert read_inputs([matrix, np.array([[0, 1], [1, 2]])]).kind == DEGREE
+
+
+def test_smiles() -> None:
+    pytest.importorskip("rdkit")
+    texts = ["CO", "CC", "CCO", "CCC", "OCCC", "CCCC"]
+    assert read_inputs(texts).kind == MOLECULE
+    model = GPNNClassifier(**TINY).fit(texts, [1, 0] * 3)
+    assert model.predict(["CCCCO"]).dtype.kind == "i"
+    with pytest.raises(InputError, match=r"Item 1 of X: 'what' is not SMILES .*1 such items"):
+        model.predict(["C", "what"])
+    with pytest.raises(InputError, match="SMILES and other graphs are mixed"):
+        model.predict(["C", nx.path_graph(2)])
+    with pytest.raises(InputError, match=r"The model reads molecules .* without vertex labels"):
+        model.predict([nx.path_graph(2)])
+
+
+def test_bad_labels() -> None:
+    graphs, y = rings(6)
+    model = GPNNClassifier(**TINY)
+    with pytest.raises(InputError, match="X holds 6 graphs and y 5 labels"):
+        model.fit(graphs, y[:5])
+    with pytest.raises(InputError, match="only the class 'ring'"):
+        model.fit(graphs, ["ring"] * 6)
+    with pytest.raises(InputError, match=r"y holds NaN or None \(1 of 6, the first at 2\)"):
+        model.fit(graphs, [0, 1, float("nan"), 1, 0, 1])
+    with pytest.raises(InputError, match="NaN or None"):
+        model.fit(graphs, ["a", "b", None, "a", "b", "a"])
+    with pytest.raises(InputError, match="y must hold numbers"):
+        GPNNRegressor(**TINY).fit(graphs, y)
+    with pytest.raises(InputError, match="NaN or None"):
+        GPNNRegressor(**TINY).fit(graphs, [1.0, 2.0, float("nan"), 4.0, 5.0, 6.0])
+    with pytest.raises(InputError, match="infinity"):
+        GPNNRegressor(**TINY).fit(graphs, [1.0, 2.0, float("inf"), 4.0, 5.0, 6.0])
+    with pytest.raises(InputError, match="Every class of y is seen once"):
+        model.fit(graphs[:2], y[:2])
+    with pytest.raises(InputError, match="y is missing"):
+        model.fit(graphs, None)
+    with pytest.raises(InputError, match=r"no classes. Take GPNNRegressor"):
+        model.fit(graphs, [0.5, 1.5, 0.5, 1.5, 0.5, 1.5])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_class_seen_once_is_learned_from(seed: int) -> None:
+    graphs, _ = rings(5)
+    model = GPNNClassifier(**TINY | {"random_state": seed, "epochs": 1})
+    model.fit(graphs, ["a", "a", "a", "b", "c"])
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    split = model.model_.about["split"]
+    assert {3, 4} <= set(split["train"])
+    assert len(split["valid"]) == 1
+
+
+def test_bad_graphs() -> None:
+    graphs, y = rings(6)
+    model = GPNNClassifier(**TINY)
+    with pytest.raises(NotFittedError):
+        model.predict(graphs)
+    with pytest.raises(NotFittedError):
+        model.save("nowhere")
+    with pytest.raises(InputError, match="got one graph"):
+        model.fit(graphs[0], y)
+    with pytest.raises(InputError, match="got a str"):
+        model.fit("CCO", y)
+    with pytest.raises(InputError, match="X holds no graphs"):
+        model.fit([], [])
+    with pytest.raises(InputError, match="Item 0 of X: A set is not a graph"):
+        model.fit([{1}], [1])
+    both = Batch.from_data_list([as_data(graph) for graph in graphs[:2]])
+    with pytest.raises(InputError, match="Item 0 of X holds 2 graphs"):
+        model.fit([both], [1])
+    mixed = [as_data(graphs[0], x=torch.rand(len(graphs[0]), width)) for width in (2, 3)]
+    with pytest.raises(InputError, match="The x of the Data differ"):
+        model.fit(mixed, [0, 1])
+    broken = as_data(graphs[0], x=torch.full((len(graphs[0]), 2), float("nan")))
+    with pytest.raises(InputError, match="NaN or infinity"):
+        model.fit([broken] * 4, [0, 1, 0, 1])
+    with pytest.raises(InputError, match="Unknown base 'gan'"):
+        GPNNClassifier(**TINY | {"base": "gan"}).fit(graphs, y)
+
+
+@pytest.mark.parametrize(
+    "names", [("ring", "tail"), ("1", "01"), ("2", "10"), (-1, 1), (1.0, 2.0), (False, True)]
+)
+def test_a_loaded_classifier_is_the_saved_one(names: tuple[Any, Any], tmp_path: Any) -> None:
+    graphs, y = rings(8)
+    y = [names[name == "tail"] for name in y]
+    trained = {"lr": 0.003, "batch_size": 7, "patience": 3, "weight_decay": 1e-3}
+    model = GPNNClassifier(**TINY, **trained, scheme="degree", d=2, distances=True).fit(graphs, y)
+    model.save(tmp_path)
+    loaded = GPNNClassifier.load(tmp_path)
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert loaded.classes_.tolist() == model.classes_.tolist() == sorted(names)
+    assert np.array_equal(loaded.predict_proba(graphs), model.predict_proba(graphs))
+    assert loaded.predict(graphs).tolist() == model.predict(graphs).tolist()
+    assert (loaded.scheme, loaded.d, loaded.distances) == ("degree", 2, True)
+    assert {name: getattr(loaded, name) for name in trained} == trained and loaded.epochs == 6
+    assert (
+        len(model.history_) > 1
+        and loaded.history_ == model.history_
+        and loaded.best_epoch_ == model.best_epoch_
+    )
+    with pytest.raises(
+        InputError, match=r"GPNNRegressor is for regression. Read it with GPNNClassifier.load"
+    ):
+        GPNNRegressor.load(tmp_path)
+
+
+@pytest.mark.parametrize("shape", [(8,), (8, 1), (8, 2)])
+def test_a_loaded_regressor_is_the_saved_one(shape: tuple[int, ...], tmp_path: Any) -> None:
+    graphs, _ = rings(8)
+    y = np.array([[len(graph), graph.number_of_edges()] for graph in graphs])
+    model = GPNNRegressor(**TINY).fit(graphs, y.ravel()[: np.prod(shape)].reshape(shape))
+    model.save(tmp_path)
+    loaded = GPNNRegressor.load(tmp_path)
+    assert loaded.predict(graphs).shape == shape
+    assert np.array_equal(loaded.predict(graphs), model.predict(graphs))

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from gpnn.data.samples import encode_samples
+from gpnn.errors import InputError
+from gpnn.graph.vocabulary import UnseenColours
+from gpnn.train.fit import Fitted, TrainConfig, fit
+from gpnn.train.model_file import load_model, save_model
+from train.cycles import raw, samples
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Fitted:
+    return fit(samples(), {"hidden": 8, "layers": 2}, TrainConfig(epochs=3))
+
+
+def test_a_model_comes_back_to_the_bit(fitted: Fitted, tmp_path: Path) -> None:
+    save_model(tmp_path / "m", fitted.loaded)
+    assert sorted(p.name for p in (tmp_path / "m").iterdir()) == ["model.json", "model.safetensors"]
+    for name in ("m", "m/model.json"):
+        again = load_model(tmp_path / name)
+        assert again.config == fitted.loaded.config
+        assert again.encoder == fitted.loaded.encoder
+        assert torch.equal(again.predict(samples()), fitted.loaded.predict(samples()))
+    card = json.loads((tmp_path / "m" / "model.json").read_text())
+    assert card["about"]["metrics"] == fitted.metrics
+    assert set(card["versions"]) == {"gpnn", "torch", "numpy", "python"}
+
+
+def test_damaged_foreign_and_newer_files(fitted: Fitted, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere does not exist. Name the folder that 'gpnn tr"):
+        load_model(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=r"is not a model: it has no model.json. Name the folder"):
+        load_model(tmp_path)
+    save_model(tmp_path, fitted.loaded)
+    card, weights = tmp_path / "model.json", tmp_path / "model.safetensors"
+    text, tensors = card.read_text(), weights.read_bytes()
+    weights.write_bytes(tensors[:-4] + b"oops")
+    with pytest.raises(InputError, match=r"is damaged: model.safetensors is not the file that"):
+        load_model(tmp_path)
+    weights.unlink()
+    with pytest.raises(InputError, match=r"has no readable model.safetensors"):
+        load_model(tmp_path)
+    weights.write_bytes(tensors)
+    card.write_text(text[:100])
+    with pytest.raises(InputError, match=r"is damaged: not JSON"):
+        load_model(tmp_path)
+    card.write_text(json.dumps({"name": "something else"}))
+    with pytest.raises(InputError, match=r"was not written by gpnn"):
+        load_model(tmp_path)
+    content = json.loads(text)
+    card.write_text(json.dumps(content | {"version": 2}))
+    with pytest.raises(InputError, match=r"format version 2, and this gpnn reads up to 1.*upgrade"):
+        load_model(tmp_path)
+    card.write_text(json.dumps({k: v for k, v in content.items() if k != "vocabulary"}))
+    with pytest.raises(InputError, match=r"is damaged: 'vocabulary'"):
+        load_model(tmp_path)
+    card.write_text(json.dumps(content | {"config": content["config"] | {"hidden": 9}}))
+    with pytest.raises(InputError, match=r"is damaged: the weights do not fit its configuration"):
+        load_model(tmp_path)
+
+
+def test_scores_and_metrics(fitted: Fitted) -> None:
+    data = samples()
+    scores = fitted.loaded.predict(data)
+    assert scores.shape == (24, 2)
+    assert torch.allclose(scores.sum(1), torch.ones(24))
+    assert torch.allclose(fitted.loaded.predict(data, batch_size=5), scores, atol=1e-6)
+    assert data.y is not None
+    accuracy = float((scores.argmax(1) == data.y).float().mean())
+    assert fitted.loaded.evaluate(data)["accuracy"] == pytest.approx(accuracy)
+    own = fitted.loaded.evaluate(data, fitted.split.test)
+    assert own["accuracy"] == fitted.metrics["test"]["accuracy"]
+
+
+def test_unseen_colours_are_counted_in_one_warning(fitted: Fitted) -> None:
+    import networkx as nx
+    import numpy as np
+
+    from gpnn.graph.convert import as_graphs
+
+    graphs = as_graphs([nx.complete_graph(6), nx.cycle_graph(5)])
+    strange = raw(2, graphs=graphs, nodes=np.full((11, 1), 3), targets={}, kind="labels")
+    with pytest.warns() as record:
+        data = encode_samples(strange, like=fitted.loaded.encoder, labelled=False)
+        scores = fitted.loaded.predict(data)
+    assert torch.isfinite(scores).all()
+    colours = [w for w in record if w.category is UnseenColours]
+    assert len(colours) == 1
+    assert "6 of 11 vertices have a colour not seen" in str(colours[0].message)
+    assert len(record) == 2  # and one for the edges, which have no labels here
