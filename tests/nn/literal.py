@@ -9,7 +9,7 @@ import networkx as nx
 import torch
 from torch import Tensor
 
-from gpnn.nn.conv import GPNNConv
+from gpnn.nn.layer import InteractionLayer, PairMLP
 from gpnn.nn.norm import MLP
 from gpnn.nn.parts import PairEmbedding
 
@@ -18,7 +18,7 @@ __all__ = ["literal_gpnn"]
 SELF, WITHIN, CROSS, NONE = range(4)
 
 
-def batch_norm(x: Tensor, mlp: MLP) -> Tensor:
+def batch_norm(x: Tensor, mlp: MLP | PairMLP) -> Tensor:
     mean, variance = x.mean(0), x.var(0, unbiased=False)
     return (x - mean) / torch.sqrt(variance + mlp.norm.eps) * mlp.norm.weight + mlp.norm.bias
 
@@ -30,6 +30,14 @@ def run(mlp: MLP, rows: list[Tensor]) -> list[Tensor]:
     return list(torch.relu(batch_norm(x, mlp)) @ mlp.second.weight.t() + mlp.second.bias)
 
 
+def run_pairs(phi: PairMLP, ends: list[tuple[Tensor, Tensor]]) -> list[Tensor]:
+    if not ends:
+        return []
+    left, right = phi.first.weight.t().split(phi.features, 1)
+    x = torch.stack([a @ left + b @ right for a, b in ends])
+    return list(torch.relu(batch_norm(x, phi)) @ phi.second.weight.t() + phi.second.bias)
+
+
 def learned_pairs(graph: nx.Graph, part: list[int], kind: str, reach: int) -> list[tuple[int, int]]:
     hops = dict(nx.all_pairs_shortest_path_length(graph))
     if kind == "pairs":
@@ -39,7 +47,7 @@ def learned_pairs(graph: nx.Graph, part: list[int], kind: str, reach: int) -> li
 
 
 def literal_gpnn(
-    convs: list[GPNNConv],
+    convs: list[InteractionLayer],
     pair: PairEmbedding,
     graphs: list[nx.Graph],
     parts: list[list[int]],
@@ -87,7 +95,7 @@ def literal_gpnn(
         if conv.phi is None:
             met = [a + b for a, b in ends]
         else:
-            met = run(conv.phi, [torch.cat([a, b]) for a, b in ends])
+            met = run_pairs(conv.phi, ends)
         total = {place: (1 + conv.mu) * alpha[place[0]][place[1:]] for place in pairs}
         for (g, v, u, _), value in zip(tuples, met, strict=True):
             total[g, v, u] = total[g, v, u] + value

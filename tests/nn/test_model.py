@@ -8,17 +8,18 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from torch_geometric.data import Batch, Data
 
 from gpnn.data.datasets import load_graphs
 from gpnn.errors import InputError
 from gpnn.graph.convert import as_graphs
+from gpnn.graph.graphs import Graphs
 from gpnn.graph.vocabulary import UnseenColours
 from gpnn.nn.bases import BASES
 from gpnn.nn.batch import AlphaRound, Edges, GraphBatch
 from gpnn.nn.check import check_model_invariance
 from gpnn.nn.config import GPNNConfig
 from gpnn.nn.model import GPNN
+from gpnn.nn.part_weights import forget_parts
 from gpnn.nn.prepare import Prepared, prepare
 from gpnn.nn.segments import Segments
 from gpnn.train.stack import stack
@@ -32,9 +33,10 @@ def ready(**options) -> Prepared:
 
 
 def model(prepared: Prepared, **options) -> GPNN:
+    """Parts are a number here: those of the options are tried below."""
     torch.manual_seed(0)
     options = {"outputs": 2, "codes": (7,), "edge_labels": 4, "layers": 2, "hidden": 8, **options}
-    return GPNN(GPNNConfig(parts=prepared.vocabulary.size + 1, **options))
+    return GPNN(GPNNConfig.make(parts=prepared.parts, **options))
 
 
 @pytest.mark.parametrize("kind", ["cross", "edges", "pairs"])
@@ -47,7 +49,7 @@ def test_eval_is_invariant_to_relabelling_and_rebatching(kind, level):
         layers=2,
     )
     net = GPNN(
-        GPNNConfig(
+        GPNNConfig.make(
             outputs=3,
             parts=small.vocabulary.size + 1,
             interactions=kind,
@@ -69,7 +71,7 @@ def test_eval_is_invariant_to_relabelling_and_rebatching(kind, level):
 def test_the_check_catches_a_model_that_reads_positions():
     prepared = prepare(as_graphs([nx.karate_club_graph()]), layers=2)
     net = GPNN(
-        GPNNConfig(outputs=1, parts=prepared.vocabulary.size + 1, layers=2, hidden=8)
+        GPNNConfig.make(outputs=1, parts=prepared.vocabulary.size + 1, layers=2, hidden=8)
     ).double()
     plain = net.encoder.forward
     net.encoder.forward = lambda x: plain(x) + torch.arange(len(x))[:, None]
@@ -100,7 +102,7 @@ def test_a_base_of_ones_own_and_the_baseline():
             return self.map(x) + 0 * edge_index.sum()
 
     torch.manual_seed(0)
-    config = GPNNConfig(
+    config = GPNNConfig.make(
         outputs=2,
         parts=prepared.vocabulary.size + 1,
         codes=(7,),
@@ -131,13 +133,13 @@ def test_counts_of_components_stay_whole_in_half_precision() -> None:
     prepared = ready()
     parts = prepared.vocabulary.size + 1
     shape = {"outputs": 2, "parts": parts, "codes": (7,), "layers": 2, "hidden": 8}
-    net = GPNN(GPNNConfig(base="custom", gpnn=False, **shape), base=Half(8, 8))
+    net = GPNN(GPNNConfig.make(base="custom", gpnn=False, **shape), base=Half(8, 8))
     batch = prepared.batch([0, 1])
     batch = replace(batch, components=torch.full_like(batch.components, 301))
     seen = []
-    net.head_norm.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    net.head.count_norm.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
     net(batch)
-    assert bool((seen[0][:, -parts:] == 301).all())
+    assert bool((seen[0] == 301).all())
 
 
 def test_node_outputs_come_in_the_order_of_the_input():
@@ -145,12 +147,12 @@ def test_node_outputs_come_in_the_order_of_the_input():
     marks = torch.arange(graphs.num_nodes, dtype=torch.float32)[:, None]
     prepared = prepare(graphs, x=marks, layers=1, y=torch.arange(graphs.num_nodes), node_level=True)
     net = GPNN(
-        GPNNConfig(
+        GPNNConfig.make(
             outputs=1, parts=prepared.vocabulary.size + 1, features=1, layers=1, level="node"
         )
     )
     batch = prepared.batch([1, 0])
-    assert batch.x[batch.order.source].flatten().tolist() == [7, 8, 9, 10, 0, 1, 2, 3, 4, 5, 6]
+    assert batch.x.flatten().tolist() == [7, 8, 9, 10, 0, 1, 2, 3, 4, 5, 6]
     assert batch.y.tolist() == [7, 8, 9, 10, 0, 1, 2, 3, 4, 5, 6]
     assert net(batch).shape == (11, 1)
 
@@ -164,15 +166,12 @@ def test_component_feature_counts_components():
 def test_unseen_colours_at_prediction_time():
     fitted = prepare(as_graphs([nx.cycle_graph(5)]), scheme="degree", layers=2)
     net = GPNN(
-        GPNNConfig(outputs=1, parts=fitted.vocabulary.size + 1, scheme="degree", layers=2, hidden=8)
+        GPNNConfig.make(
+            outputs=1, parts=fitted.vocabulary.size + 1, scheme="degree", layers=2, hidden=8
+        )
     ).eval()
     with pytest.warns(UnseenColours, match="5 of 6 vertices"):
-        new = prepare(
-            as_graphs([nx.lollipop_graph(4, 2)]),
-            scheme="degree",
-            layers=2,
-            vocabulary=fitted.vocabulary,
-        )
+        new = prepare(as_graphs([nx.lollipop_graph(4, 2)]), like=fitted)
     assert torch.isfinite(net(new.batch())).all()
 
 
@@ -181,7 +180,7 @@ def test_empty_and_tiny_graphs_pass():
     for kind in ("cross", "edges", "pairs"):
         prepared = prepare(graphs, interactions=kind, layers=2)
         net = GPNN(
-            GPNNConfig(
+            GPNNConfig.make(
                 outputs=2, parts=prepared.vocabulary.size + 1, interactions=kind, layers=2, hidden=8
             )
         )
@@ -219,7 +218,7 @@ def one_for_all(batch: GraphBatch, replicas: int) -> GraphBatch:
         return tuple(map(grow, value)) if isinstance(value, tuple) else value
 
     def changes(value):
-        names = [f.name for f in fields(value) if f.name not in ("part", "groups", "terms")]
+        names = [f.name for f in fields(value) if f.name not in ("part", "groups", "terms", "more")]
         return {name: grow(getattr(value, name)) for name in names}
 
     n, graphs = batch.part.shape[0], batch.num_graphs
@@ -266,7 +265,7 @@ def test_moving_a_batch():
     moved = batch.to("cpu", torch.float64)
     assert isinstance(moved, GraphBatch)
     assert moved.vertices.dtype == torch.float64 and moved.part.dtype == torch.int64
-    assert moved.groups == batch.groups
+    assert moved.groups is batch.groups
 
 
 @pytest.mark.parametrize(
@@ -285,7 +284,7 @@ def test_moving_a_batch():
 )
 def test_bad_configurations(options, message):
     with pytest.raises(InputError, match=message):
-        GPNN(GPNNConfig(**{"outputs": 1, "parts": 2, **options}))
+        GPNN(GPNNConfig.make(**{"outputs": 1, "parts": 2, **options}))
 
 
 def test_graphs_prepared_for_fewer_layers_are_refused():
@@ -311,7 +310,7 @@ def test_the_options_of_prepared_graphs_make_a_model_that_reads_them():
         made = GPNN(outputs=3, hidden=8, base="gine", **prepared.options)
         assert made(prepared.batch()).shape == (188, 3)
         assert (made.config.codes, made.config.edge_labels) == ((7,), 4)
-        assert {k: getattr(made.config, k) for k in options} == options
+        assert {k: getattr(made.config.structure, k) for k in options} == options
     nothing = prepare(as_graphs([nx.path_graph(4)]), layers=1, node_level=True)
     made = GPNN(outputs=1, base=None, **nothing.options)
     assert made(nothing.batch()).shape == (4, 1)
@@ -325,19 +324,77 @@ def test_graphs_cut_into_other_parts_are_refused():
     other = as_graphs([nx.complete_graph(5), nx.complete_graph(4)])
     apart = prepare(other, scheme="core", layers=1)
     made = GPNN(outputs=1, **first.options)
-    assert first.parts == apart.parts and made(first.batch()).shape == (2, 1)
-    with pytest.raises(
-        InputError, match=r"prepared with vocabulary=\w+, and the model has vocabulary="
-    ):
+    refused = r"prepared with vocabulary=\w+, and the model has vocabulary="
+    with pytest.raises(InputError, match=refused):  # before it has met any graph
         made(apart.batch())
-    with pytest.warns(UserWarning, match="9 of 9 vertices have a colour not seen"):
-        joined = prepare(other, scheme="core", layers=1, vocabulary=first.vocabulary)
-    assert made(joined.batch()).shape == (2, 1)
-    made.reset_parameters()
-    assert made(apart.batch()).shape == (2, 1)
+    assert first.parts == apart.parts and made(first.batch()).shape == (2, 1)
+    with pytest.raises(InputError, match=refused):
+        made(apart.batch())
+    for like in (first, made):
+        with pytest.warns(UserWarning, match="9 of 9 vertices have a colour not seen"):
+            joined = prepare(other, like=like)
+        assert made(joined.batch()).shape == (2, 1)
     fewer = prepare(as_graphs([nx.path_graph(4)]), scheme="core", layers=1)
     with pytest.raises(InputError, match=r"prepared with parts=2, .*, and the model has parts=3"):
         made(fewer.batch())
+
+
+def test_a_model_knows_its_parts_from_its_state():
+    first = prepare(as_graphs([nx.cycle_graph(5), nx.path_graph(4)]), scheme="core", layers=1)
+    apart = prepare(as_graphs([nx.complete_graph(5), nx.complete_graph(4)]), like=None,
+                    scheme="core", layers=1)  # fmt: skip
+    made, other = GPNN(outputs=1, **first.options), GPNN(outputs=1, **apart.options)
+    bare = GPNN(outputs=1, parts=3, scheme="core", layers=1)
+    for net in (other, bare):
+        net.load_state_dict(made.state_dict())
+        assert net.vocabulary.digest == first.vocabulary.digest
+        assert torch.equal(net.eval()(first.batch()), made.eval()(first.batch()))
+        with pytest.raises(InputError, match="the model has vocabulary="):
+            net(apart.batch())
+    with pytest.raises(InputError, match="holds 2 parts of scheme 'core', and the model has 4"):
+        GPNN(outputs=1, **{**first.options, "parts": 5})
+
+
+def test_parts_can_be_dropped():
+    """What is left says the same; what is dropped is unseen, and says nothing."""
+    prepared = ready(scheme="degree")
+    made = GPNN(outputs=2, hidden=8, base="gine", **prepared.options).double().eval()
+    unseen = torch.zeros(prepared.parts, dtype=torch.bool)
+    unseen[[1, prepared.parts - 1]] = True
+    forget_parts(made, unseen)
+    batch = prepared.batch(range(20)).to("cpu", torch.float64)
+    before = made(batch)
+    kept = [*(~unseen).nonzero().flatten().tolist(), prepared.parts - 1]
+    made.keep_parts(torch.tensor(kept))
+    assert made.config.parts == prepared.parts - 1
+    assert made.vocabulary.colours.tolist() == prepared.vocabulary.colours[kept[:-1]].tolist()
+    labels = MUTAG.edge_labels
+    with pytest.warns(UnseenColours):
+        again = prepare(MUTAG, like=made, x=prepared.x, edge_labels=labels)
+    after = made(again.batch(range(20)).to("cpu", torch.float64))
+    assert torch.allclose(before, after, atol=1e-12)
+
+
+def test_first_weights_of_a_part_follow_from_seed_and_colour():
+    """Whatever other parts there are; and other colours, or another seed, give others."""
+    wide = prepare(MUTAG, scheme="degree", layers=2)
+    few = prepare(Graphs.concatenate([MUTAG[0], MUTAG[4]]), scheme="degree", layers=2)
+    assert few.parts < wide.parts
+
+    def state(prepared, seed):
+        torch.manual_seed(seed)
+        net = GPNN(outputs=2, hidden=8, **prepared.options, factored=False)
+        return net, dict(net.state_dict())
+
+    (large, all_of_it), (_, some) = state(wide, 1), state(few, 1)
+    known = wide.vocabulary.colours[:, None] == few.vocabulary.colours[None]
+    place = torch.tensor([*np.nonzero(known.all(2).T)[1], wide.parts - 1])
+    large.keep_parts(place)
+    for name, value in large.state_dict().items():
+        assert torch.equal(value, some[name]), name
+    _, other = state(few, 2)
+    assert not torch.equal(other["colour"], some["colour"])
+    assert len(set(all_of_it["colour"][:-1, 0].tolist())) == wide.parts - 1
 
 
 @pytest.mark.parametrize(
@@ -360,15 +417,9 @@ def test_features_that_the_model_does_not_read_are_refused(options, message):
         model(prepared, **options)(prepared.batch())
 
 
-def test_a_batch_of_pyg_is_refused():
-    data = Batch.from_data_list([Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)])
-    with pytest.raises(InputError, match=r"got DataBatch. Make them with prepare_data"):
-        model(ready())(data)
-
-
 def test_configuration_round_trip():
-    config = GPNNConfig(outputs=2, parts=3, codes=(4, 5), interactions="star")
-    assert config.interactions == "cross"
+    config = GPNNConfig.make(outputs=2, parts=3, codes=(4, 5), interactions="star")
+    assert config.structure.interactions == "cross"
     assert GPNNConfig.from_dict(config.to_dict()) == config
     with pytest.raises(InputError, match="unknown to this version"):
         GPNNConfig.from_dict({**config.to_dict(), "flux": 1})

@@ -91,7 +91,7 @@ def test_replicas_with_structures_of_their_own(weighted, spare, kind):
     assert gradcheck(whole.sum, x) and gradgradcheck(whole.sum, x)
 
 
-GROUPS = ((0, 2, 1), (2, 3, 0), (4, 6, 1))
+GROUPS = torch.tensor([[0, 2, 1], [2, 3, 0], [4, 6, 1]])
 
 
 def test_grouped_maps():
@@ -99,7 +99,7 @@ def test_grouped_maps():
     weight = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
     bias = torch.randn(2, 4, dtype=torch.float64, requires_grad=True)
     out = grouped_linear(x, weight, bias, GROUPS)
-    part = {row: j for start, stop, j in GROUPS for row in range(start, stop)}
+    part = {row: j for start, stop, j in GROUPS.tolist() for row in range(start, stop)}
     for row in range(6):
         expected = x[row] @ weight[part[row]] + bias[part[row]] if row in part else 0 * out[row]
         assert torch.allclose(out[row], expected)

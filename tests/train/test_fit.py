@@ -179,7 +179,7 @@ def test_colours_and_labels_of_other_parts_are_unseen() -> None:
     where = torch.from_numpy(np.isin(data.graphs.graph_of, plain.train))
     x[where] = x[where].clamp(max=1)
     found = fit(replace(data, x=x), SMALL, TrainConfig(epochs=2), plain)
-    table = found.loaded.model.encoder.tables[0]
+    table = found.loaded.model.encoder.table
     assert (table[2:] == 0).all()
     assert (table[:2] != 0).any(1).all()
 

@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..graph.graphs import Graphs
 from ..graph.partition import partition
 from ..graph.refine.inputs import available_bytes
-from ..nn.conv import GPNNConv
+from ..nn.layer import InteractionLayer
 from ..nn.parts import PairEmbedding
 from ..nn.prepare import Prepared, prepare
 from .live import peak_bytes
@@ -160,10 +160,10 @@ def _measure(case: Case, kind: str, path: str, device: str, repeats: int) -> dic
     ready = _prepare(case, kind, path, ids)
     chosen = ids if path == "lookup" else np.arange(len(ready))
     batch = ready.batch(chosen).to(device)
-    n, parts = batch.part.shape[0], ready.vocabulary.size + 1
+    n, keys = batch.num_nodes, torch.arange(ready.parts)
     third, second = batch.rounds[LAYERS - 1], batch.rounds[LAYERS - 2]
-    conv = GPNNConv(WIDTH, parts).to(device)
-    start = PairEmbedding(parts, WIDTH).to(device)(batch.start).detach().requires_grad_()
+    layer = InteractionLayer(WIDTH, keys).to(device)
+    start = PairEmbedding(keys, WIDTH).to(device)(batch.start).detach().requires_grad_()
     rows = second.weight.shape[0] + batch.start.shape[0]
     alpha = torch.randn(rows, WIDTH, device=device, requires_grad=True)
     gamma = torch.randn(n, WIDTH, device=device, requires_grad=True)
@@ -174,21 +174,21 @@ def _measure(case: Case, kind: str, path: str, device: str, repeats: int) -> dic
     edge_index = batch.edges.index
 
     def ours() -> None:
-        conv(gamma, alpha, start, batch, LAYERS - 1)[0].backward(slope)
+        layer(gamma, alpha, start, batch, LAYERS - 1)[0].backward(slope)
 
     def theirs() -> None:
         gin(gamma, edge_index).backward(slope)
 
     def assemble() -> None:
-        ready.batch(chosen).to(device)
+        ready.batch(chosen, edges=False).to(device)
 
     times = race([ours, theirs, assemble], repeats, device)
-    layer = times[0] + times[2] / LAYERS
+    taken = times[0] + times[2] / LAYERS
     return {
         **row,
-        "ratio": layer / times[1],
+        "ratio": taken / times[1],
         "memory_ratio": peak_bytes(ours) / peak_bytes(theirs),
-        "seconds": layer,
+        "seconds": taken,
         "gin_seconds": times[1],
         "assemble_seconds": times[2],
         "classes": third.weight.shape[0],

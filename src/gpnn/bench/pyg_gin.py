@@ -12,7 +12,7 @@ from torch_geometric.nn import GINConv, global_add_pool
 
 from ..data.samples import Samples
 from ..nn.config import GPNNConfig
-from ..nn.encode import FeatureEncoder
+from ..nn.encode import multi_hot
 from ..train.replica import IntArray
 
 __all__ = ["PyGGIN", "pyg_run"]
@@ -94,9 +94,8 @@ def _batches(
             index = torch.stack([torch.from_numpy(ends) - first for ends in both])
             made.append(Data(x=x[first:last], edge_index=index, y=y[g : g + 1]))
     batches = []
-    encoder = FeatureEncoder(config.hidden, config.features, config.codes)
     for batch in DataLoader(made, batch_size=len(stream[0])):
         if config.codes:
-            batch.x = encoder.multi_hot(batch.x).float()
+            batch.x = multi_hot(batch.x, config.codes).float()
         batches.append(batch.to(device))
     return batches

@@ -12,8 +12,8 @@ from ..graph.class_tables import InteractionClasses, RoundTable
 from ..graph.classes import interaction_classes
 from ..graph.graphs import Graphs
 from ..graph.partition import Partition, partition
-from ..graph.refine import interaction_type
 from ..graph.registry import get_scheme
+from ..graph.structure import Structure
 from .cache import Arrays, key_of, recall
 
 __all__ = ["SMALL", "cached_classes", "cached_partition"]
@@ -47,41 +47,30 @@ def cached_partition(graphs: Graphs, scheme: str) -> Partition:
         cut = partition(graphs, scheme)
         return {"colours": cut.colours, "parts": cut.parts, "part": cut.part}
 
-    found = recall(key_of("partition", _structure(graphs), scheme=scheme), compute)
+    found = recall(key_of("partition", _arrays(graphs), scheme=scheme), compute)
     return Partition(graphs, get_scheme(scheme), **found)
 
 
 def cached_classes(
-    graphs: Graphs,
-    part: NDArray[Any],
-    interactions: str,
-    d: int,
-    rounds: int,
-    edge_labels: IntArray | None,
-    distances: bool,
+    graphs: Graphs, part: NDArray[Any], structure: Structure, edge_labels: IntArray | None
 ) -> InteractionClasses:
     """As :func:`~gpnn.graph.classes.interaction_classes`, classes merged.
 
     The key holds the parts themselves, not the name of a scheme.
     """
-    options: dict[str, Any] = {
-        "interactions": interaction_type(interactions),
-        "d": int(d),
-        "rounds": int(rounds),
-        "distances": bool(distances),
-    }
 
     def compute() -> InteractionClasses:
-        return interaction_classes(graphs, part, edge_labels=edge_labels, **options)
+        return interaction_classes(graphs, part, structure, edge_labels)
 
     if graphs.num_nodes < SMALL:
         return compute()
-    arrays = {**_structure(graphs), "part": part, "edge_labels": edge_labels}
+    arrays = {**_arrays(graphs), "part": part, "edge_labels": edge_labels}
+    options = {name: value for name, value in structure.to_dict().items() if name != "scheme"}
     found = recall(key_of("classes", arrays, **options), lambda: _pack(compute()))
-    return _unpack(found, graphs, options["interactions"], options["d"], options["rounds"])
+    return _unpack(found, graphs, structure)
 
 
-def _structure(graphs: Graphs) -> dict[str, NDArray[Any] | None]:
+def _arrays(graphs: Graphs) -> dict[str, NDArray[Any] | None]:
     return {"ptr": graphs.ptr, "indptr": graphs.indptr, "indices": graphs.indices}
 
 
@@ -94,22 +83,19 @@ def _pack(classes: InteractionClasses) -> Arrays:
     return arrays
 
 
-def _unpack(
-    arrays: Arrays, graphs: Graphs, interactions: str, d: int, rounds: int
-) -> InteractionClasses:
+def _unpack(arrays: Arrays, graphs: Graphs, structure: Structure) -> InteractionClasses:
+    rounds = range(structure.layers)
     tables = tuple(
         RoundTable(
             size=len(arrays[f"previous.{r}"]), **{name: arrays[f"{name}.{r}"] for name in _TABLE}
         )
-        for r in range(rounds)
+        for r in rounds
     )
     rest: dict[str, Any] = {name: arrays[name] for name in _ARRAYS}
     for name in _LISTS:
-        rest[name] = tuple(arrays[f"{name}.{r}"] for r in range(rounds))
+        rest[name] = tuple(arrays[f"{name}.{r}"] for r in rounds)
     return InteractionClasses(
-        interactions=interactions,
-        d=d,
-        rounds=rounds,
+        structure=structure,
         merged=True,
         ptr=graphs.ptr,
         start_entry=None,

@@ -1,20 +1,17 @@
-"""The α classes of a set of graphs as arrays, and those of a batch picked out of them."""
+"""The α classes of a set of graphs as arrays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from .graphs import _integers
+from .structure import Structure
 
-__all__ = ["InteractionClasses", "RoundTable", "SelectedRound", "Selection"]
+__all__ = ["InteractionClasses", "RoundTable"]
 
 IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,53 +38,6 @@ class RoundTable:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class SelectedRound:
-    """The classes of round l that occur in a batch, renumbered; rows are those of the batch.
-
-    Attributes:
-        previous, part: as in :class:`RoundTable`, [C].
-        first, second: tuples, [T].
-        entry_class, entry_tuple, entry_count: class ``entry_class`` (ascending) sums tuple
-            ``entry_tuple`` so many times, [E].
-        class_weight: pairs of the batch in every class, [C].
-        tuple_weight: times every tuple is read over all pairs of the batch, [T].
-    """
-
-    previous: IntArray
-    first: IntArray
-    second: IntArray
-    entry_class: IntArray
-    entry_tuple: IntArray
-    entry_count: FloatArray
-    class_weight: FloatArray
-    tuple_weight: FloatArray
-    part: IntArray
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Selection:
-    """What a batch of graphs needs, numbered from 0; vertices in the order of the batch.
-
-    Attributes:
-        pair_centre, pair_other: the pairs (v, u), u ∈ N_d(v), sorted, [P].
-        pair_class: row of every pair in the α table of round l, [L, P]: the learned classes of the
-            round, then the start classes.
-        start: start classes, [C0, 5].
-        start_weight: ordered pairs of the batch with that start class, [C0].
-        start_entry: CSR entry in the whole set of the pair, or -1; only where not merged, [C0].
-        rounds: what rounds 1 to L compute.
-    """
-
-    pair_centre: IntArray
-    pair_other: IntArray
-    pair_class: IntArray
-    start: IntArray
-    start_weight: FloatArray
-    start_entry: IntArray | None
-    rounds: tuple[SelectedRound, ...]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
 class InteractionClasses:
     """All α classes of a set of graphs.
 
@@ -95,7 +45,7 @@ class InteractionClasses:
     the round followed by the C0 start classes, because pairs outside E^δ keep their α⁽⁰⁾.
 
     Attributes:
-        interactions, d, rounds, merged: as given to ``interaction_classes``.
+        structure, merged: as given to ``interaction_classes``.
         ptr: vertices of graph g are ``ptr[g]:ptr[g+1]``, [G + 1].
         pair_ptr: pairs of graph g are ``pair_ptr[g]:pair_ptr[g+1]``, [G + 1].
         pair_centre, pair_other: all (v, u) with u ∈ N_d(v), v included, sorted, [P].
@@ -111,9 +61,7 @@ class InteractionClasses:
             read in some round counts once.
     """
 
-    interactions: str
-    d: int
-    rounds: int
+    structure: Structure
     merged: bool
     ptr: IntArray
     pair_ptr: IntArray
@@ -136,50 +84,5 @@ class InteractionClasses:
     def __repr__(self) -> str:
         sizes = " / ".join(f"{table.size:,}" for table in self.tables)
         kind = "classes" if self.merged else "pairs"
-        return f"InteractionClasses({len(self):,} graphs, {self.interactions}, {sizes} {kind})"
-
-    def select(self, graph_ids: Any) -> Selection:
-        """The classes of some graphs. A graph asked for twice has its pairs twice, in one class."""
-        from .kernels.select import select_classes, select_pairs, select_round, select_rows
-
-        ids = _integers(graph_ids, "graph ids").astype(np.int64, copy=False).reshape(-1)
-        if len(ids) and not (ids.min() >= 0 and ids.max() < len(self)):
-            bad = ids[(ids < 0) | (ids >= len(self))][0]
-            raise InputError(f"There is no graph {bad}: graphs are 0 to {len(self) - 1}.")
-        start_mark = np.zeros(len(self.start), np.int32)
-        starts, start_weight = select_classes(
-            ids, self.start_ptr, self.start_id, self.start_count, start_mark
-        )
-        centre, other, pair_class = select_pairs(
-            ids, self.ptr, self.pair_ptr, self.pair_centre, self.pair_other, self.rounds
-        )
-        size, used, mark = 0, 0, start_mark
-        rounds = []
-        for r, table in enumerate(self.tables):
-            own = np.zeros(table.size, np.int32)
-            chosen, weight = select_classes(
-                ids, self.class_ptr[r], self.class_id[r], self.class_count[r], own
-            )
-            arrays = (
-                table.previous, table.first, table.second, table.entry_ptr, table.entry_tuple,
-                table.entry_count, table.part,
-            )  # fmt: skip
-            tuple_mark = np.zeros(len(table.first), np.int32)
-            rounds.append(
-                SelectedRound(
-                    *select_round(chosen, weight, size, used, mark, start_mark, arrays, tuple_mark)
-                )
-            )
-            size, used, mark = table.size, len(chosen), own
-            select_rows(
-                ids, self.pair_ptr, self.pair_class[r], size, used, mark, start_mark, pair_class[r]
-            )
-        return Selection(
-            centre,
-            other,
-            pair_class,
-            self.start[starts],
-            start_weight,
-            None if self.start_entry is None else self.start_entry[starts],
-            tuple(rounds),
-        )
+        which = self.structure.interactions
+        return f"InteractionClasses({len(self):,} graphs, {which}, {sizes} {kind})"

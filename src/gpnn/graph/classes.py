@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .class_tables import InteractionClasses, RoundTable, SelectedRound, Selection
+from .class_tables import InteractionClasses, RoundTable
 from .graphs import Graphs, _labels
-from .refine.gpnn import interaction_type
 from .refine.inputs import available_bytes, check_memory
+from .structure import Structure
 
-__all__ = ["InteractionClasses", "RoundTable", "SelectedRound", "Selection", "interaction_classes"]
+__all__ = ["InteractionClasses", "RoundTable", "interaction_classes"]
 
 IntArray = NDArray[np.int64]
 
@@ -34,11 +34,8 @@ TUPLE = 160
 def interaction_classes(
     graphs: Graphs,
     part: Any,
-    interactions: str = "edges",
-    d: int = 1,
-    rounds: int = 3,
+    structure: Structure | None = None,
     edge_labels: Any = None,
-    distances: bool = False,
     merge: bool = True,
 ) -> InteractionClasses:
     """Enumerate the α classes of rounds 1 to L over a set of graphs.
@@ -50,23 +47,18 @@ def interaction_classes(
     Args:
         graphs: any number of graphs.
         part: part of every vertex, comparable over the set, [n].
-        interactions: E^δ: ``cross`` edges, all ``edges``, or all ``pairs`` of distinct vertices of
-            a component (aliases ``star``, ``diamond``, ``dagger``).
-        d: radius of N_d.
-        rounds: L, from 1.
+        structure: E^δ, the radius of N_d, the number of rounds L, and whether the hop distance of a
+            pair joins its start class; ``pairs`` are those of a component.
         edge_labels: a whole number ≥ 0 per entry of ``graphs.indices``; joins the start class.
-        distances: the hop distance of a pair joins its start class.
         merge: ``False`` gives every pair a class of its own, and every pair that is read a start
             class of its own: the direct formula in the same arrays.
     """
     from .kernels import balls
     from .kernels.classes import learn_classes
 
-    which = interaction_type(interactions)
-    for name, value in (("d", d), ("rounds", rounds)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise InputError(f"{name} must be a whole number from 1; got {value!r}.")
-    d, rounds, merge = int(d), int(rounds), bool(merge)
+    structure = structure or Structure()
+    which, d, rounds = structure.interactions, structure.d, structure.layers
+    merge = bool(merge)
     parts = _labels(part, graphs.num_nodes, "part numbers")
     if parts is None:
         raise InputError("part is None. Give the part of every vertex: partition(...).part.")
@@ -82,7 +74,7 @@ def interaction_classes(
     code = {"cross": balls.CROSS_EDGES, "edges": balls.EDGES, "pairs": balls.PAIRS}[which]
     starts, learned, tuples, entries, start_log, class_log, pair_ptr, ends, nodes = learn_classes(
         graphs.ptr, graphs.indptr, graphs.indices, parts, labels, code, radius, rounds,
-        bool(distances), merge, widest, kept, closest, pairs,
+        structure.distances, merge, widest, kept, closest, pairs,
     )  # fmt: skip
     number, place = _ranks(learned[:, 0]), _ranks(tuples[:, 0])
     tables, lists, before = [], [], 0
@@ -92,9 +84,7 @@ def interaction_classes(
         before = tables[-1].size
         nodes[r - 1] = _rows(nodes[r - 1], number, before)
     return InteractionClasses(
-        interactions=which,
-        d=d,
-        rounds=rounds,
+        structure=structure,
         merged=merge,
         ptr=graphs.ptr,
         pair_ptr=pair_ptr,

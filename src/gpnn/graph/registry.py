@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -62,6 +62,16 @@ class Scheme:
             )
         return colours.astype(np.int64, copy=False)
 
+    def __reduce__(self) -> Any:
+        """By name, so that a scheme reaches the processes of a data loader."""
+        try:
+            known = get_scheme(self.name)
+        except InputError:
+            known = None
+        if known is not None and known.definition == self.definition:
+            return get_scheme, (self.name,)
+        return Scheme, tuple(getattr(self, field.name) for field in fields(self))
+
 
 @dataclass(frozen=True)
 class SchemeFamily:
@@ -76,6 +86,7 @@ class SchemeFamily:
 
 
 _registry: dict[str, Scheme | SchemeFamily] = {}
+_of_users: set[str] = set()
 S = TypeVar("S", Scheme, SchemeFamily)
 
 
@@ -91,14 +102,20 @@ def register_scheme(
     """Make a function from graphs to vertex colours available by name.
 
     The function gets a :class:`Graphs` (one or many graphs) and returns ``width`` integers per
-    vertex. Check it with :func:`~gpnn.graph.invariance.check_invariance`.
+    vertex. Check it with :func:`~gpnn.graph.invariance.check_invariance`. Registering a name again
+    replaces the function, unless the name is that of a built-in scheme.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
         raise InputError(
             f"'{name}' cannot name a scheme: use lower-case letters, digits, '.', '_' and '-' "
             "('+' joins schemes)."
         )
-    return add_scheme(Scheme(name, colour, definition, cost, power, width))
+    if name in _of_users:
+        del _registry[name]
+    _of_users.discard(name)
+    made = add_scheme(Scheme(name, colour, definition, cost, power, width))
+    _of_users.add(name)
+    return made
 
 
 def add_scheme(scheme: S) -> S:

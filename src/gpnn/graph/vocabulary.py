@@ -41,7 +41,7 @@ class Encoding:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Colours in ascending order and the pairs of them that meet across an edge.
+    """Colours in ascending order and the pairs of them that meet across an edge, where known.
 
     An unseen colour goes to the reserved index ``size`` and never aliases another. Whether an edge
     is within or cross is a matter of the raw colours (``Partition.cross``), not of these indices:
@@ -50,7 +50,7 @@ class Vocabulary:
 
     scheme: str
     colours: IntArray
-    pairs: IntArray
+    pairs: IntArray | None = None
 
     @classmethod
     def fit(cls, partition: Partition) -> Vocabulary:
@@ -86,10 +86,12 @@ class Vocabulary:
             )
         index = self._look_up(partition.parts)[partition.part]
         graphs = partition.graphs
-        left, right = index[graphs.rows], index[graphs.indices]
-        known = (left < self.size) & (right < self.size)
-        keys = left[known] * self.size + right[known]
-        unseen_pairs = int(np.isin(keys, self.pairs, invert=True).sum())
+        unseen_pairs = 0
+        if self.pairs is not None:
+            left, right = index[graphs.rows], index[graphs.indices]
+            known = (left < self.size) & (right < self.size)
+            keys = left[known] * self.size + right[known]
+            unseen_pairs = int(np.isin(keys, self.pairs, invert=True).sum())
         unseen_vertices = int((index == self.size).sum())
         if unseen_vertices or unseen_pairs:
             warnings.warn(
@@ -119,14 +121,15 @@ class Vocabulary:
         return {
             "scheme": self.scheme,
             "colours": self.colours.tolist(),
-            "pairs": self.pairs.tolist(),
+            "pairs": None if self.pairs is None else self.pairs.tolist(),
         }
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Vocabulary:
         try:
             colours = np.array(content["colours"], np.int64)
-            pairs = np.array(content["pairs"], np.int64)
+            pairs = content["pairs"]
+            pairs = None if pairs is None else np.array(pairs, np.int64)
             return cls(str(content["scheme"]), colours.reshape(len(colours), -1), pairs)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(

@@ -6,6 +6,8 @@ can be stacked and take padding; the tests hold them against PyG.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -17,23 +19,40 @@ from .linear import Linear
 from .norm import MLP, WeightedBatchNorm
 from .segments import Segments
 
-__all__ = ["BASES", "GAT", "GCN", "GIN", "GINE", "SAGE", "StackedGNN"]
+__all__ = [
+    "BASES",
+    "EDGED",
+    "GAT",
+    "GCN",
+    "GIN",
+    "GINE",
+    "SAGE",
+    "StackedGNN",
+    "known_bases",
+    "make_base",
+    "register_base",
+]
 
 
 class GIN(nn.Module):
     r""":math:`h_v = \mathrm{MLP}\big((1 + \epsilon)\, x_v + \sum_{u \in N(v)} x_u\big)`
 
     Args:
-        bias: whether the last step adds a bias. Before a batch normalisation it must not: the
-            normalisation cancels it, so its gradient is rounding noise.
+        inputs, width: features of input and output.
+        norm: whether a batch normalisation follows, and one is inside the MLP. Then the last step
+            adds no bias: the normalisation would cancel it, and its gradient be rounding noise.
 
-    Shapes: x [..., n, width] → the same, as in all convolutions here.
+    Shapes: x [..., n, inputs] → [..., n, width], as in all convolutions here.
     """
 
-    def __init__(self, width: int, bias: bool = True) -> None:
+    def __init__(self, inputs: int, width: int, norm: bool = True) -> None:
         super().__init__()
-        self.mlp = MLP(width, width, width, bias)
+        self.mlp = MLP(inputs, width, width, bias=not norm, norm=norm)
         self.epsilon = nn.Parameter(torch.zeros(()))
+
+    def reset_parameters(self) -> None:
+        self.mlp.reset_parameters()
+        nn.init.zeros_(self.epsilon)
 
     def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:
         out: Tensor = self.mlp(self.collect(x, batch, edges), batch.vertex_weight)
@@ -55,11 +74,16 @@ class GINE(GIN):
 class GCN(nn.Module):
     r""":math:`h_v = b + \sum_{u \in N(v) \cup v} x_u W / \sqrt{(1 + deg_u)(1 + deg_v)}`"""
 
-    def __init__(self, width: int, bias: bool = True) -> None:
+    def __init__(self, inputs: int, width: int, norm: bool = True) -> None:
         super().__init__()
-        self.linear = Linear(width, width, bias=False)
-        self.bias = nn.Parameter(torch.zeros(width)) if bias else None
+        self.linear = Linear(inputs, width, bias=False)
+        self.bias = None if norm else nn.Parameter(torch.empty(width))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
         nn.init.xavier_uniform_(self.linear.weight)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:  # noqa: ARG002
         scale = (1 + _degrees(x, batch)).rsqrt()
@@ -70,10 +94,10 @@ class GCN(nn.Module):
 class SAGE(nn.Module):
     r""":math:`h_v = x_v W_1 + \mathrm{mean}_{u \in N(v)}\, x_u W_2 + b`"""
 
-    def __init__(self, width: int, bias: bool = True) -> None:
+    def __init__(self, inputs: int, width: int, norm: bool = True) -> None:
         super().__init__()
-        self.own = Linear(width, width, bias=False)
-        self.others = Linear(width, width, bias)
+        self.own = Linear(inputs, width, bias=False)
+        self.others = Linear(inputs, width, bias=not norm)
 
     def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:  # noqa: ARG002
         mean = batch.neighbours.sum(x) / _degrees(x, batch).clamp(min=1)
@@ -89,14 +113,19 @@ class GAT(nn.Module):
         l_{uv} = \mathrm{LeakyReLU}_{0.2}\big(a^T x_u W + c^T x_v W\big)
     """
 
-    def __init__(self, width: int, bias: bool = True) -> None:
+    def __init__(self, inputs: int, width: int, norm: bool = True) -> None:
         super().__init__()
-        self.linear = Linear(width, width, bias=False)
+        self.linear = Linear(inputs, width, bias=False)
         self.source = nn.Parameter(torch.empty(1, width))
         self.target = nn.Parameter(torch.empty(1, width))
-        self.bias = nn.Parameter(torch.zeros(width)) if bias else None
+        self.bias = None if norm else nn.Parameter(torch.empty(width))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
         for weight in (self.linear.weight, self.source, self.target):
             nn.init.xavier_uniform_(weight)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:  # noqa: ARG002
         assert batch.edges is not None
@@ -140,30 +169,52 @@ BASES: dict[str, type[nn.Module]] = {
     "gat": GAT,
     "sage": SAGE,
 }
+"""The convolutions of the built-in bases."""
+
+EDGED = ("gine", "gat")
+"""Those that read the edges of a batch, beside sums over neighbours."""
 
 
 class StackedGNN(nn.Module):
     """Layers of one kind of convolution, each followed by normalisation, ReLU and dropout.
 
+    Without normalisation it is PyG's stack of that layer (``torch_geometric.nn.GCN(inputs, width,
+    layers)`` and its like): nothing follows the last layer.
+
     Args:
         name: ``gin``, ``gine`` (GIN with edge features), ``gcn``, ``gat`` or ``sage``.
-        width: features of input, hidden layers and output.
+        inputs, width: features of the input; of hidden layers and output.
+        norm: whether there are batch normalisations.
 
-    Shapes: x [..., n, width], edge features [..., m, width] or ``None`` → [..., n, width].
+    Shapes: x [..., n, inputs], edge features [..., m, width] or ``None`` → [..., n, width].
     """
 
-    def __init__(self, name: str, width: int, layers: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        inputs: int,
+        width: int,
+        layers: int,
+        dropout: float = 0.0,
+        norm: bool = True,
+    ) -> None:
         super().__init__()
-        if name not in BASES:
-            raise InputError(f"Unknown base {name!r}. Choose one of {', '.join(BASES)}.")
         self.name, self.out_channels = name, width
-        self.convs = nn.ModuleList(BASES[name](width, bias=False) for _ in range(layers))
-        self.norms = nn.ModuleList(WeightedBatchNorm(width) for _ in range(layers))
+        self.convs = nn.ModuleList(
+            BASES[name](width if layer else inputs, width, norm) for layer in range(layers)
+        )
+        self.norms = nn.ModuleList(WeightedBatchNorm(width) for _ in range(layers if norm else 0))
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None = None) -> Tensor:
-        for layer, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
-            x = norm(conv(x, batch, edges), batch.vertex_weight, relu=True)
+        for layer, conv in enumerate(self.convs):
+            x = conv(x, batch, edges)
+            if len(self.norms):
+                x = self.norms[layer](x, batch.vertex_weight, relu=True)
+            elif layer < len(self.convs) - 1:
+                x = torch.relu(x)
+            else:
+                return x
             x = self.dropout(x, batch.vertex_id, layer)
         return x
 
@@ -171,3 +222,55 @@ class StackedGNN(nn.Module):
         return (
             f"{self.__class__.__name__}({self.name}, {self.out_channels}, layers={len(self.convs)})"
         )
+
+
+BaseFactory = Callable[[int, int, int, float], nn.Module]
+_REGISTERED: dict[str, BaseFactory] = {}
+
+
+def register_base(name: str, factory: BaseFactory) -> BaseFactory:
+    """Make a base GNN of your own known by name, to ``GPNN``, the estimators and the commands.
+
+    Args:
+        name: not that of a built-in base; registering a name again replaces it.
+        factory: called as ``factory(in_channels, hidden, layers, dropout)``; gives a module with
+            ``forward(x, edge_index)`` → [n, out_channels] and an attribute ``out_channels``. A
+            ``forward`` with a parameter ``edge_attr`` gets the edge features too.
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise InputError(f"A base needs a name of letters, digits and '_'; got {name!r}.")
+    if name in (*BASES, "custom", "none"):
+        raise InputError(f"{name!r} is a built-in base. Choose another name.")
+    if not callable(factory):
+        raise InputError(f"The base {name!r} needs a function that makes it; got {factory!r}.")
+    _REGISTERED[name] = factory
+    return factory
+
+
+def known_bases() -> tuple[str, ...]:
+    """The names of all bases, built-in ones first."""
+    return (*BASES, *_REGISTERED)
+
+
+def make_base(
+    name: str, inputs: int, width: int, layers: int, dropout: float, norm: bool
+) -> nn.Module:
+    """A base by name; ``norm`` concerns the built-in ones."""
+    if name in BASES:
+        return StackedGNN(name, inputs, width, layers, dropout, norm)
+    if name not in _REGISTERED:
+        raise InputError(
+            f"Unknown base {name!r}. Choose one of {', '.join(known_bases())}, or register it: "
+            "gpnn.register_base, or --plugin FILE.py."
+        )
+    return check_base(_REGISTERED[name](inputs, width, layers, dropout))
+
+
+def check_base(base: nn.Module) -> nn.Module:
+    """Refuse a module that does not say how wide its output is."""
+    if not isinstance(base, nn.Module) or not hasattr(base, "out_channels"):
+        raise InputError(
+            f"The base {type(base).__name__} does not say how wide its output is. Set its "
+            "attribute out_channels."
+        )
+    return base

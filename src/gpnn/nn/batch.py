@@ -1,15 +1,17 @@
-"""What the network reads of a batch of graphs: tensors only, apart from a few sizes."""
+"""What the network reads of a batch of graphs: tensors only, apart from a few names."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.utils import _pytree
 
-from .grouped import Groups
+from ..graph.structure import Structure
 from .segments import Segments
 
 __all__ = ["AlphaRound", "Edges", "GraphBatch", "Terms"]
@@ -18,7 +20,7 @@ __all__ = ["AlphaRound", "Edges", "GraphBatch", "Terms"]
 def _tree(cls: Any) -> Any:
     """Let PyTorch map over the tensors of a dataclass; the rest stays as it is."""
     names = [f.name for f in fields(cls)]
-    static = {f.name for f in fields(cls) if f.type in ("Groups", "Terms | None")}
+    static = {f.name for f in fields(cls) if f.type == "Terms | None"}
 
     def flatten(value: Any) -> tuple[list[Any], Any]:
         leaves = [getattr(value, name) for name in names if name not in static]
@@ -43,6 +45,11 @@ class Terms(NamedTuple):
     parts: int
     vocabulary: str
 
+    @classmethod
+    def of(cls, structure: Structure, parts: int, vocabulary: str) -> Terms:
+        kind = structure.scheme, structure.interactions, structure.d, structure.distances
+        return cls(*kind, parts, vocabulary)
+
     def differing(self, other: Terms) -> str:
         """What differs, in words."""
         pairs = zip(self._fields, self, other, strict=True)
@@ -64,7 +71,7 @@ class AlphaRound:
         tuples: which tuples every class sums over w ∈ N_d(v).
         weight, tuple_weight: pairs and (pair, w) that a class or tuple stands for, [C], [T].
         part: part of u of every row of this round's table, [C + C₀]; ``groups``: the same as
-            (start, stop, part).
+            (start, stop, part), [groups, 3], always on the CPU.
         pairs: which rows of this round's table every vertex sums over u ∈ N_d(v), by Equation 3.
     """
 
@@ -75,7 +82,7 @@ class AlphaRound:
     tuple_weight: Tensor
     part: Tensor
     pairs: Segments
-    groups: Groups
+    groups: Tensor
 
 
 @_tree
@@ -96,18 +103,23 @@ class Edges:
 
     @property
     def index(self) -> Tensor:
-        """PyG's ``edge_index``, [2, m]."""
+        """PyG's ``edge_index``, [2, m], vertices in the order of the batch."""
         return torch.stack([self.gather.source, self.collect.back_source])
 
 
 @_tree
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GraphBatch:
-    """Graphs side by side, vertices sorted by part.
+    """Graphs side by side.
+
+    For the user it is like a batch of PyG: ``x``, ``edge_index``, ``batch``, ``ptr``, ``y``,
+    ``num_nodes``, ``num_graphs``, and further attributes that the graphs had, all in the order of
+    the input. Inside, vertices are sorted by part, so that those of a part lie together.
 
     Attributes:
-        x: node features, float [n, features], or codes, int [n, columns].
-        part: part of every vertex, ascending, [n]; ``groups``: the same as (start, stop, part).
+        features: node features, float [n, features], or codes, int [n, columns]; sorted by part.
+        part: part of every vertex, ascending, [n]; ``groups``: the same as (start, stop, part),
+            [groups, 3], always on the CPU.
         neighbours: Σ over N(v); ``near``: Σ over N_d(v), v included.
         edges: what a base GNN reads of edges, or ``None``.
         start: the start classes (part of v, kind, part of u, label, hops), [C₀, 5], sorted by the
@@ -116,20 +128,20 @@ class GraphBatch:
         rounds: one entry per layer.
         readout: Σ over the vertices of every graph.
         components: connected components of every part, [graphs, parts].
-        order: the vertices of the input, in input order, as sums of one row each; node tasks need
-            it.
+        order: the vertices of the input, in input order, as sums of one row each.
         vertices: vertices of every graph as a float, [graphs, 1].
         y: labels, if any.
         vertex_weight, graph_weight: 1, or 0 for padding, [n] and [graphs]; ``None``: no padding.
         vertex_id, graph_id: numbers in the whole set, which key the dropout of stacked replicas.
-        terms: what the model must have too; ``None`` in the engine, which makes both from one
+        more: further attributes, by name.
+        terms: what the model must have too; ``None`` in the trainer, which makes both from one
             configuration.
 
     Stacked for R replicas, every tensor but ``part`` (which all replicas share) has a leading
     dimension R, and segments are those of all replicas (see :class:`~gpnn.nn.segments.Segments`).
     """
 
-    x: Tensor
+    features: Tensor
     part: Tensor
     neighbours: Segments
     near: Segments
@@ -146,21 +158,84 @@ class GraphBatch:
     graph_weight: Tensor | None
     vertex_id: Tensor | None
     graph_id: Tensor | None
-    groups: Groups
+    groups: Tensor
+    more: Mapping[str, Any] = field(default_factory=dict)
     terms: Terms | None = None
 
     @property
     def num_graphs(self) -> int:
         return self.components.shape[-2]
 
-    def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> GraphBatch:
+    @property
+    def num_nodes(self) -> int:
+        return self.part.shape[0]
+
+    @cached_property
+    def _rank(self) -> Tensor:
+        """Where every vertex of the input lies in the batch, [n]."""
+        assert self.order is not None
+        return self.order.source.long()
+
+    @property
+    def x(self) -> Tensor:
+        """Node features, in the order of the input."""
+        return self.features[self._rank]
+
+    @property
+    def ptr(self) -> Tensor:
+        """Vertices of graph g are ``ptr[g]:ptr[g + 1]``, [graphs + 1]."""
+        return self.readout.ptr
+
+    @property
+    def batch(self) -> Tensor:
+        """The graph of every vertex, [n]."""
+        return torch.repeat_interleave(self.ptr.diff())
+
+    @property
+    def edge_index(self) -> Tensor:
+        """The edges of the simple undirected graphs, in both directions, [2, m]."""
+        back = torch.argsort(self._rank)
+        target = torch.repeat_interleave(self.neighbours.ptr.diff())
+        ends = torch.stack([back[self.neighbours.source.long()], back[target]])
+        return ends[:, torch.argsort(ends[1], stable=True)]
+
+    def __getattr__(self, name: str) -> Any:
+        more = self.__dict__.get("more", {})
+        if name in more:
+            return more[name]
+        raise AttributeError(f"This batch has no {name!r}.")
+
+    def to(
+        self,
+        device: torch.device | str,
+        dtype: torch.dtype | None = None,
+        non_blocking: bool = False,
+    ) -> GraphBatch:
         """The batch on another device, floating point tensors in another precision."""
 
         def move(leaf: Any) -> Any:
             if not isinstance(leaf, Tensor):
                 return leaf
             wanted = dtype if leaf.is_floating_point() else None
-            return leaf.to(device, wanted, non_blocking=True)
+            return leaf.to(device, wanted, non_blocking=non_blocking)
 
+        return self._map(move)
+
+    def pin_memory(self) -> GraphBatch:
+        """A copy in page-locked memory, which is sent to a GPU faster."""
+        return self._map(lambda leaf: leaf.pin_memory() if isinstance(leaf, Tensor) else leaf)
+
+    def _map(self, move: Any) -> GraphBatch:
+        """All tensors but the groups, which stay where they are."""
         moved: GraphBatch = _pytree.tree_map(move, self)
-        return moved
+        rounds = tuple(
+            replace(there, groups=here.groups)
+            for there, here in zip(moved.rounds, self.rounds, strict=True)
+        )
+        return replace(moved, rounds=rounds, groups=self.groups)
+
+    def __repr__(self) -> str:
+        names = ["x", "edge_index", "y", *self.more]
+        shown = {name: getattr(self, name) for name in names}
+        sizes = [f"{name}={list(v.shape)}" for name, v in shown.items() if isinstance(v, Tensor)]
+        return f"GraphBatch({', '.join([*sizes, f'num_graphs={self.num_graphs}'])})"

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from .model import GPNN
-from .prepare import Prepared, prepare
+from .prepare import Prepared, prepare_graphs
 
 __all__ = ["ModelInvariance", "check_model_invariance"]
 
@@ -59,22 +59,18 @@ def check_model_invariance(model: GPNN, prepared: Prepared, seed: int = 0) -> Mo
 
 def _relabelled(prepared: Prepared, model: GPNN, order: np.ndarray) -> Prepared:
     back = np.argsort(order)
-    config = model.config
     graphs = replace(prepared.graphs, node_labels=None, edge_labels=prepared.edge_label)
     entries = np.arange(len(graphs.indices))
     moved = graphs.relabelled(order)
     where = replace(graphs, edge_labels=entries).relabelled(order).edge_labels
     assert moved.edge_labels is not None and where is not None
-    return prepare(
+    labelled = model.config.edge_labels > 0
+    return prepare_graphs(
         moved,
-        scheme=config.scheme,
-        interactions=config.interactions,
-        d=config.d,
-        layers=config.layers,
-        distances=config.distances,
-        vocabulary=prepared.vocabulary,
+        prepared.structure,
+        prepared.vocabulary,
         x=prepared.x[torch.from_numpy(back)],
-        edge_labels=None if not config.edge_labels else moved.edge_labels - 1,
+        edge_labels=moved.edge_labels - 1 if labelled else None,
         edge_features=None if prepared.edge_features is None else prepared.edge_features[where],
         direct=not prepared.classes.merged,
     )

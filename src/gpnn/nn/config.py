@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
 from ..errors import InputError
-from ..graph.refine import interaction_type
-from ..graph.schemes import Scheme, get_scheme
-from .conv import PAIR_UPDATES
+from ..graph.structure import Structure
+from .layer import PAIR_UPDATES
 
-__all__ = ["GPNNConfig", "Level"]
+__all__ = ["FACTOR_ABOVE", "GPNNConfig", "Level"]
+
+FACTOR_ABOVE = 32
+"""Parts above which weights of parts are factored, counted over all graphs that are known when a
+network is made (training, validation and test together), the reserved part included. It does not
+depend on the split, so that all folds of a dataset have networks of one kind."""
 
 
 class Level(StrEnum):
@@ -21,23 +25,15 @@ class Level(StrEnum):
     NODE = "node"
 
 
-_CHOICES = {
+_CHOICES: dict[str, tuple[Any, ...]] = {
     "pair_update": PAIR_UPDATES,
     "readout": ("sum", "mean"),
     "jump": ("last", "cat"),
     "head": ("mlp", "linear"),
     "level": tuple(Level),
+    "encoder": ("linear", None),
+    "norm": ("batch", None),
 }
-
-
-def _scheme_name(scheme: str | Scheme) -> str:
-    """As the registry spells it; a scheme of one's own need not be registered."""
-    if not isinstance(scheme, str | Scheme):
-        raise InputError(f"scheme must be the name of a scheme; got {scheme!r}.")
-    try:
-        return get_scheme(scheme).name
-    except InputError:
-        return str(scheme)
 
 
 @dataclass(frozen=True)
@@ -46,20 +42,25 @@ class GPNNConfig:
 
     Attributes:
         outputs: numbers that come out per graph or vertex.
+        parts: parts of the vocabulary, the reserved one included.
         features: width of float node features, or 0; ``codes``: cardinality of every column of
             categorical node features, or empty. With neither, colours are all there is.
-        parts: parts of the vocabulary, the reserved one included.
-        scheme, interactions, d: λ, E^δ and the radius of N_d; ``distances`` joins hop distances to
-            λ_E.
-        layers, hidden: depth and width.
-        base: ``gin``, ``gine``, ``gcn``, ``gat``, ``sage``, ``custom`` (a module given to the
-            model), or ``None``.
+        structure: what is read of the structure: scheme, interactions, d, layers, distances.
+        hidden: width.
+        base: ``gin``, ``gine``, ``gcn``, ``gat``, ``sage``, a registered name, ``custom`` (a module
+            given to the model), or ``None``.
+        encoder: ``linear`` maps node features to the width before the base GNN reads them;
+            ``None`` lets it read them as they are.
+        norm: ``batch`` normalises after every layer of the base GNN and before the head; ``None``
+            leaves that out. With ``encoder=None`` and a linear head, the base GNN is then PyG's
+            stack of the same layer.
         pair_update: ``tuple`` or ``sum``.
         edge_labels: categories of edges, or 0; ``edge_features``: width of float edge features.
         component_feature: append the number of connected components of every part.
         colours_only: γ starts from colours alone, as the paper's text says.
         head: what turns embeddings into outputs: ``mlp``, a perceptron with a hidden layer, or
             ``linear``.
+        factored: whether weights of parts share a basis, see :data:`FACTOR_ABOVE`.
         gpnn: ``False`` leaves the base GNN alone, as a baseline under the same head.
     """
 
@@ -67,13 +68,11 @@ class GPNNConfig:
     parts: int
     features: int = 0
     codes: tuple[int, ...] = ()
-    scheme: str = "core-degree"
-    interactions: str = "edges"
-    d: int = 1
-    distances: bool = False
-    layers: int = 3
+    structure: Structure = field(default_factory=Structure)
     hidden: int = 64
     base: str | None = "gin"
+    encoder: str | None = "linear"
+    norm: str | None = "batch"
     pair_update: str = "tuple"
     edge_labels: int = 0
     edge_features: int = 0
@@ -84,27 +83,25 @@ class GPNNConfig:
     jump: str = "cat"
     head: str = "mlp"
     level: str = "graph"
+    factored: bool = False
     gpnn: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scheme", _scheme_name(self.scheme))
-        object.__setattr__(self, "interactions", interaction_type(self.interactions))
         object.__setattr__(self, "codes", tuple(self.codes))
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
+                known = ", ".join(map(str, choices))
                 raise InputError(
-                    f"{name} cannot be {getattr(self, name)!r}. Choose one of {', '.join(choices)}."
+                    f"{name} cannot be {getattr(self, name)!r}. Choose one of {known}."
                 )
-        for name, low, high in (
-            ("outputs", 1, None), ("parts", 1, None), ("features", 0, None), ("d", 1, 5),
-            ("layers", 1, 32), ("hidden", 1, None), ("edge_labels", 0, None),
-            ("edge_features", 0, None),
+        for name, low in (
+            ("outputs", 1), ("parts", 1), ("features", 0), ("hidden", 1), ("edge_labels", 0),
+            ("edge_features", 0),
         ):  # fmt: skip
             value = getattr(self, name)
-            if not isinstance(value, int) or value < low or (high is not None and value > high):
-                most = f" to {high}" if high is not None else " or more"
-                raise InputError(f"{name} must be a whole number, {low}{most}; got {value!r}.")
-        for name in ("distances", "component_feature", "colours_only", "gpnn"):
+            if not isinstance(value, int) or value < low:
+                raise InputError(f"{name} must be a whole number, {low} or more; got {value!r}.")
+        for name in ("component_feature", "colours_only", "factored", "gpnn"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be True or False; got {getattr(self, name)!r}.")
         if not 0 <= self.dropout < 1:
@@ -113,6 +110,17 @@ class GPNNConfig:
             raise InputError("Without GPNN there must be a base GNN: set base, or gpnn=True.")
         if self.base == "gine" and not (self.edge_labels or self.edge_features):
             raise InputError("base 'gine' needs edge labels or features. Use base='gin' without.")
+        if self.encoder is None and not self.features:
+            raise InputError("encoder=None needs float node features for the base GNN to read.")
+
+    @classmethod
+    def make(cls, **options: Any) -> GPNNConfig:
+        """From fields by name, those of the structure among them."""
+        structure, rest = Structure.split(options)
+        try:
+            return cls(structure=structure, **rest)
+        except TypeError as error:
+            raise InputError(f"Unknown option of the model: {error}.") from None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -127,6 +135,6 @@ class GPNNConfig:
                 "It was written by a newer one: upgrade gpnn."
             )
         try:
-            return cls(**content)
-        except TypeError as error:
+            return cls(**{**content, "structure": Structure(**content["structure"])})
+        except (KeyError, TypeError) as error:
             raise InputError(f"Not a model configuration: {error}.") from None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from .kernels.dispatch import fused
+from .kernels.dispatch import kernels
 
 __all__ = ["Draw", "Dropout", "kept"]
 
@@ -53,10 +53,10 @@ class Dropout(nn.Dropout):
         if not self.training:
             return x
         assert rows is not None
-        if fused(x):
-            from .kernels.cuda import drop
-
-            return drop(x, self.draw, CALLS * self.draw.site + call, rows)
+        own = kernels(x)
+        if own is not None:
+            out: Tensor = own.drop(x, self.draw, CALLS * self.draw.site + call, rows)
+            return out
         return x * kept(self.draw, call, rows, x.shape[-1], x.dtype)
 
 

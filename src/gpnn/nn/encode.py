@@ -2,45 +2,65 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from itertools import accumulate
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from ..errors import InputError
+from .kernels.dispatch import kernels
 from .linear import Linear, linear
-from .lookup import lookup
 
-__all__ = ["FeatureEncoder"]
+__all__ = ["FeatureEncoder", "multi_hot"]
 
 
 class FeatureEncoder(nn.Module):
     """A linear map of float features, or the sum of one embedding per categorical column.
 
     A code beyond the cardinality of its column, unseen when the model was made, takes a reserved
-    row that starts at zero. Without any features the result is a learned constant.
+    row that starts at zero. Without any features the result is a learned constant. The embeddings
+    of all columns lie under each other in ``table``.
+
+    Args:
+        width: of the result.
+        features: width of float features, or 0.
+        codes: cardinality of every categorical column, or empty.
 
     Shapes: float [..., rows, features], or codes, int [..., rows, columns] or the same as
-    :meth:`multi_hot` rows → [..., rows, width].
+    :func:`multi_hot` rows → [..., rows, width].
     """
+
+    last: Tensor
+    first: Tensor
 
     def __init__(self, width: int, features: int = 0, codes: tuple[int, ...] = ()) -> None:
         super().__init__()
         self.width = width
+        self.sizes = tuple(size + 1 for size in codes)
         self.linear = Linear(features, width) if features else None
-        self.tables = nn.ParameterList(torch.empty(size + 1, width) for size in codes)
+        self.table = nn.Parameter(torch.empty(sum(self.sizes), width)) if codes else None
         self.constant = None if features or codes else nn.Parameter(torch.empty(width))
+        sizes = torch.tensor(self.sizes, dtype=torch.int64)
+        self.register_buffer("last", sizes - 1, persistent=False)
+        self.register_buffer("first", sizes.cumsum(0) - sizes, persistent=False)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         if self.linear is not None:
             self.linear.reset_parameters()
-        for table in self.tables:
-            nn.init.normal_(table)
+        if self.table is not None:
+            nn.init.normal_(self.table)
             with torch.no_grad():
-                table[-1] = 0
+                self.table[[end - 1 for end in accumulate(self.sizes)]] = 0
         if self.constant is not None:
             nn.init.normal_(self.constant)
+
+    def rows(self, column: int) -> slice:
+        """The rows of the table that belong to a column, the reserved one last."""
+        first = sum(self.sizes[:column])
+        return slice(first, first + self.sizes[column])
 
     def forward(self, x: Tensor) -> Tensor:
         self._check(x)
@@ -49,13 +69,21 @@ class FeatureEncoder(nn.Module):
             return out
         if self.constant is not None:
             return self.constant.unsqueeze(-2).expand(*x.shape[:-1], self.width)
+        assert self.table is not None
         if x.is_floating_point():
-            return linear(x, torch.cat(list(self.tables), dim=-2).mT)
-        columns = (
-            lookup(table, x[..., i].clamp(max=table.shape[-2] - 1))
-            for i, table in enumerate(self.tables)
-        )
-        return reduce(torch.add, columns)
+            return linear(x, self.table.mT)
+        index = self._index(x)
+        if self.table.dim() == 3:  # stacked: the tables of the replicas under each other
+            replicas, size, _ = self.table.shape
+            index = index + (torch.arange(replicas, device=x.device) * size)[:, None, None]
+        summed: Tensor = _RowSums.apply(self.table.flatten(0, -2), index.flatten(0, -2))
+        return summed.view(*x.shape[:-1], self.width)
+
+    def _index(self, x: Tensor) -> Tensor:
+        """Rows of the table; buffers of stacked networks are alike in all replicas."""
+        columns = len(self.sizes)
+        first, last = (part.reshape(-1, columns)[0] for part in (self.first, self.last))
+        return torch.minimum(x, last) + first
 
     def _check(self, x: Tensor) -> None:
         """Refuse features that the encoder was not made for."""
@@ -64,9 +92,8 @@ class FeatureEncoder(nn.Module):
             own = f"{self.linear.in_features} features"
             fits = floats and width == self.linear.in_features
         else:
-            sizes = [table.shape[-2] for table in self.tables]
-            own = f"{len(sizes)} columns of codes" if sizes else "none"
-            fits = width == (sum(sizes) if floats else len(sizes))
+            own = f"{len(self.sizes)} columns of codes" if self.sizes else "none"
+            fits = width == (sum(self.sizes) if floats else len(self.sizes))
         if not fits:
             kind = "features" if floats else "columns of codes"
             raise InputError(
@@ -74,13 +101,34 @@ class FeatureEncoder(nn.Module):
                 "Give it what the graphs have: GPNN(..., **ready.options)."
             )
 
-    def multi_hot(self, x: Tensor) -> Tensor:
-        """Codes as rows of zeros and ones, one column per row of the tables, [rows, Σ sizes]."""
-        sizes = [table.shape[-2] for table in self.tables]
-        out = torch.zeros(len(x), sum(sizes), dtype=torch.uint8)
-        first = 0
-        for i, size in enumerate(sizes):
-            column = x[:, i : i + 1].clamp(max=size - 1) + first
-            out.scatter_(1, column, torch.ones_like(column, dtype=torch.uint8))
-            first += size
-        return out
+
+def multi_hot(x: Tensor, codes: tuple[int, ...]) -> Tensor:
+    """Codes as rows of zeros and ones, a column per row of an encoder's table, [rows, Σ sizes]."""
+    sizes = torch.tensor(codes) + 1
+    index = torch.minimum(x, sizes - 1) + (sizes.cumsum(0) - sizes)
+    out = torch.zeros(len(x), int(sizes.sum()), dtype=torch.uint8)
+    return out.scatter_(1, index, torch.ones_like(index, dtype=torch.uint8))
+
+
+class _RowSums(torch.autograd.Function):
+    """Σ_k table[index_ik], linear in the table."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, index: Tensor) -> Tensor:
+        ctx.save_for_backward(index)
+        ctx.size = len(table)
+        own = None if table.is_cuda else kernels(table)
+        if own is not None:
+            out: Tensor = own.sum_rows(table, index)
+            return out
+        return functional.embedding(index, table).sum(-2)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (index,) = ctx.saved_tensors
+        own = None if grad.is_cuda or torch.is_grad_enabled() else kernels(grad)
+        if own is not None:
+            return own.add_rows(grad, index, ctx.size), None
+        into = grad.new_zeros(ctx.size, grad.shape[1])
+        each = grad.unsqueeze(1).expand(-1, index.shape[1], -1).reshape(-1, grad.shape[1])
+        return into.index_add(0, index.reshape(-1), each), None

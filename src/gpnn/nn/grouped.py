@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from .kernels.dispatch import fast
-from .segments import eager
 
-__all__ = ["Groups", "grouped_linear"]
+__all__ = ["grouped_linear"]
 
 Groups = tuple[tuple[int, int, int], ...]
 
@@ -25,18 +24,18 @@ class _GroupedLinear(torch.autograd.Function):
             from .kernels.cuda import map_rows
 
             return map_rows(x, weight, bias, groups)
-        pieces = []
+        out = x.new_empty(*x.shape[:-1], weight.shape[-1])
         for start, stop, j in _covered(groups, x.shape[-2]):
-            rows = x[..., start:stop, :]
+            rows, into = x[..., start:stop, :], out[..., start:stop, :]
             if j < 0:
-                pieces.append(rows.new_zeros(*rows.shape[:-1], weight.shape[-1]))
+                into.zero_()
             elif bias is None:
-                pieces.append(rows @ weight[..., j, :, :])
+                torch.matmul(rows, weight[..., j, :, :], out=into)
             elif x.dim() == 2:
-                pieces.append(torch.addmm(bias[j], rows, weight[j]))
+                torch.addmm(bias[j], rows, weight[j], out=into)
             else:
-                pieces.append(rows @ weight[..., j, :, :] + bias[..., j, None, :])
-        return _joined(pieces, x, weight.shape[-1])
+                torch.baddbmm(bias[:, j, None], rows, weight[:, j], out=into)
+        return out
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG004
@@ -47,9 +46,9 @@ class _GroupedLinear(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
-        step = _Backward.forward if eager() else _Backward.apply
-        into_x, into_weight, into_bias = step(grad, x, weight, ctx.groups)
-        return into_x, into_weight, into_bias if ctx.biased else None, None
+        step = _Backward.apply if torch.is_grad_enabled() else _Backward.forward
+        into_x, into_weight, into_bias = step(grad, x, weight, ctx.groups, ctx.biased)
+        return into_x, into_weight, into_bias, None
 
 
 class _Backward(torch.autograd.Function):
@@ -57,53 +56,48 @@ class _Backward(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        grad: Tensor, x: Tensor, weight: Tensor, groups: Groups
-    ) -> tuple[Tensor, Tensor, Tensor]:
+        grad: Tensor, x: Tensor, weight: Tensor, groups: Groups, biased: bool
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
         if fast(x):
             from .kernels.cuda import map_rows, outer_rows
 
-            slope, shift = outer_rows(x, grad, weight.shape[1], groups, "right")
-            assert shift is not None
+            slope, shift = outer_rows(x, grad, weight.shape[1], groups, "right" if biased else "")
             return map_rows(grad, weight.mT, None, groups), slope, shift
-        pieces = []
-        into_weight: list[Any] = [None] * weight.shape[-3]
-        into_bias: list[Any] = [None] * weight.shape[-3]
+        into_x, into_weight = torch.empty_like(x), torch.zeros_like(weight)
+        into_bias = torch.zeros_like(weight[..., 0, :]) if biased else None
+        add = torch.addmm if x.dim() == 2 else torch.baddbmm
         for start, stop, j in _covered(groups, x.shape[-2]):
             rows, piece = x[..., start:stop, :], grad[..., start:stop, :]
+            into = into_x[..., start:stop, :]
             if j < 0:
-                pieces.append(torch.zeros_like(rows))
+                into.zero_()
                 continue
-            pieces.append(piece @ weight[..., j, :, :].mT)
-            slope, shift = rows.mT @ piece, piece.sum(-2)
-            again = into_weight[j] is not None
-            into_weight[j] = into_weight[j] + slope if again else slope
-            into_bias[j] = into_bias[j] + shift if again else shift
-        empty = torch.zeros_like(weight[..., 0, :, :])
-        return (
-            _joined(pieces, grad, x.shape[-1]),
-            torch.stack([empty if one is None else one for one in into_weight], -3),
-            torch.stack([empty[..., 0, :] if one is None else one for one in into_bias], -2),
-        )
+            torch.matmul(piece, weight[..., j, :, :].mT, out=into)
+            slope = into_weight[..., j, :, :]
+            add(slope, rows.mT, piece, out=slope)
+            if into_bias is not None:
+                into_bias[..., j, :] += piece.sum(-2)
+        return into_x, into_weight, into_bias
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG004
-        grad, x, weight, groups = inputs
+        grad, x, weight, groups, ctx.biased = inputs
         ctx.save_for_backward(grad, x, weight)
         ctx.groups = groups
 
     @staticmethod
     def backward(
-        ctx: Any, of_x: Tensor, of_weight: Tensor, of_bias: Tensor
+        ctx: Any, of_x: Tensor, of_weight: Tensor, of_bias: Tensor | None
     ) -> tuple[Tensor | None, ...]:
         """Second derivatives, by the same maps."""
         grad, x, weight = ctx.saved_tensors
         groups = ctx.groups
-        into_grad = grouped_linear(of_x, weight, None, groups) + grouped_linear(
+        into_grad = _GroupedLinear.apply(of_x, weight, None, groups) + _GroupedLinear.apply(
             x, of_weight, of_bias, groups
         )
-        into_x = grouped_linear(grad, of_weight.mT, None, groups)
-        _, into_weight, _ = _Backward.apply(grad, of_x, weight, groups)
-        return into_grad, into_x, into_weight, None
+        into_x = _GroupedLinear.apply(grad, of_weight.mT, None, groups)
+        _, into_weight, _ = _Backward.apply(grad, of_x, weight, groups, False)
+        return into_grad, into_x, into_weight, None, None
 
 
 def _covered(groups: Groups, rows: int) -> Iterator[tuple[int, int, int]]:
@@ -118,25 +112,17 @@ def _covered(groups: Groups, rows: int) -> Iterator[tuple[int, int, int]]:
         yield at, rows, -1
 
 
-def _joined(pieces: list[Tensor], like: Tensor, width: int) -> Tensor:
-    if not pieces:
-        return like.new_zeros(*like.shape[:-1], width)
-    return torch.cat(pieces, -2)
-
-
-def grouped_linear(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Groups) -> Tensor:
+def grouped_linear(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Tensor) -> Tensor:
     r"""For every group (start, stop, j) of rows, in ascending order,
 
     .. math::
         y_i = x_i W_j + b_j, \qquad start \le i < stop
 
     Rows in no group come out as zero. Shapes: x [rows, f], weight [maps, f, o], bias [maps, o] or
-    ``None`` → [rows, o].
+    ``None``, groups int [groups, 3] on the CPU → [rows, o]; all but the groups with a leading
+    dimension R if they are stacked.
     """
-    kind = x.device.type
-    if torch.is_autocast_enabled(kind):
-        lower = torch.get_autocast_dtype(kind)
-        x, weight = x.to(lower), weight.to(lower)
-        bias = None if bias is None else bias.to(lower)
-    out: Tensor = _GroupedLinear.apply(x, weight, bias, groups)
+    x = x.to(weight.dtype)
+    each = tuple((start, stop, j) for start, stop, j in groups.tolist())
+    out: Tensor = _GroupedLinear.apply(x, weight, bias, each)
     return out

@@ -61,5 +61,9 @@ def lookup(table: Tensor, index: Tensor) -> Tensor:
     """
     if table.dim() == 2:
         return functional.embedding(index, table)
+    if not table.is_cuda:
+        replicas, size, width = table.shape
+        shift = torch.arange(replicas, device=index.device).unsqueeze(1) * size
+        return functional.embedding(index + shift, table.reshape(-1, width))
     out: Tensor = _Lookup.apply(table, index)
     return out

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from ..errors import InputError
-from .bases import StackedGNN
+from ..graph.structure import Structure
+from ..graph.vocabulary import Vocabulary
+from .bases import StackedGNN, check_base, make_base
 from .batch import GraphBatch, Terms
 from .branch import Branch
-from .config import GPNNConfig, Level
-from .conv import GPNNConv
+from .config import FACTOR_ABOVE, GPNNConfig, Level
 from .dropout import Dropout
 from .encode import FeatureEncoder
+from .head import Head
+from .layer import InteractionLayer
 from .linear import Linear
 from .lookup import lookup
 from .norm import WeightedBatchNorm
-from .parts import PairEmbedding, PartLinear
+from .part_weights import draw_parts, keep_parts, part_keys
+from .parts import PairEmbedding
 
 __all__ = ["GPNN"]
 
@@ -30,128 +37,195 @@ class GPNN(nn.Module):
 
     .. math::
         h_v = \big(h_v^{gnn} \,\|\, \gamma_v^{(L)}\big), \qquad
-        y_G = \mathrm{head}\Big(\mathrm{readout}_{v \in G}\, h_v \,\big\|\, c_G\Big)
+        y_G = \mathrm{head}\Big(\mathrm{readout}_{v \in G}\, h_v,\; c_G\Big)
 
-    :math:`\gamma^{(l)}` comes from :class:`~gpnn.nn.conv.GPNNConv`, :math:`h^{gnn}` from the base
-    GNN where there is one, :math:`c_G` counts the connected components of every part. For node
-    tasks :math:`c_G` joins every :math:`h_v` and there is no readout. With ``jump="cat"`` all
-    :math:`\gamma^{(1)}, \dots, \gamma^{(L)}` are concatenated. γ passes a batch normalisation
-    after every layer, which the paper does not mention: its sums over parts grow with degree.
+    :math:`\gamma^{(l)}` comes from :class:`~gpnn.nn.layer.InteractionLayer`, :math:`h^{gnn}` from
+    the base GNN where there is one, :math:`c_G` counts the connected components of every part
+    (:class:`~gpnn.nn.head.Head`). With ``jump="cat"`` all :math:`\gamma^{(1)}, \dots,
+    \gamma^{(L)}` are concatenated. γ passes a batch normalisation after every layer, which the
+    paper does not mention: its sums over parts grow with degree.
 
     Args:
         config: the shape of the network; or give its fields by name, as in
             ``GPNN(base="gin", outputs=2, **ready.options)``.
-        base: the name of a base GNN or a module of your own,
-            ``forward(x, edge_index) -> [n, out_channels]`` (``config.base`` is then "custom").
+        base: the name of a base GNN or a module of your own, ``forward(x, edge_index) -> [n,
+            out_channels]`` (``config.base`` is then "custom"). Where ``forward`` has a parameter
+            ``edge_attr``, it gets float edge features as they are, labels as one-hot rows.
+        vocabulary: the parts that it knows; graphs that are cut into others are refused. It is part
+            of ``state_dict``.
 
-    Attributes:
-        vocabulary: digest of the parts that it knows: those of the graphs that came first.
-
-    Shapes: a :class:`~gpnn.nn.batch.GraphBatch` → [graphs, outputs] or [n, outputs].
+    Shapes: a :class:`~gpnn.nn.batch.GraphBatch`, or PyG's ``Data`` or ``Batch``, with n vertices →
+    [graphs, outputs] or [n, outputs].
     """
+
+    part_colours: Tensor
 
     def __init__(
         self,
         config: GPNNConfig | None = None,
         base: nn.Module | str | None = None,
+        vocabulary: Vocabulary | None = None,
         **options: Any,
     ) -> None:
         super().__init__()
         if config is None:
             named = "custom" if isinstance(base, nn.Module) else base
-            config = GPNNConfig(base=named, **options)
+            if vocabulary is not None:
+                parts = vocabulary.size + 1
+                options = {"parts": parts, "factored": parts > FACTOR_ABOVE, **options}
+            config = GPNNConfig.make(base=named, **options)
             base = base if isinstance(base, nn.Module) else None
         elif options or isinstance(base, str):
             raise InputError("Give either a config or its fields by name, not both.")
         self.config = config
-        width = config.hidden
-        self.encoder = FeatureEncoder(width, config.features, config.codes)
+        self._set_colours(vocabulary)
+        width, keys = config.hidden, self._keys()
+        layers, node = config.structure.layers, config.level == Level.NODE
+        self.dropout = Dropout(config.dropout)
+        encoded = config.encoder is not None or config.gpnn
+        self.encoder = FeatureEncoder(width, config.features, config.codes) if encoded else None
         self.edge_encoder = None
         if config.base == "gine":
+            if config.encoder is None:
+                raise InputError("encoder=None does not go with base 'gine'. Use base='gin'.")
             kinds = () if config.edge_features else (config.edge_labels + 1,)
             self.edge_encoder = FeatureEncoder(width, config.edge_features, kinds)
         self.base = self._make_base(base)
         joined = 0 if self.base is None else int(self.base.out_channels)  # type: ignore[arg-type]
         if config.gpnn:
             self.colour = nn.Parameter(torch.empty(config.parts, width))
-            hops = MAX_HOPS if config.distances else 0
-            self.pair = PairEmbedding(config.parts, width, config.edge_labels, hops)
+            self.part_dims = {"colour": (0,)}
+            hops = MAX_HOPS if config.structure.distances else 0
+            self.pair = PairEmbedding(keys, width, config.edge_labels, hops, config.factored)
             self.pair_features = (
                 Linear(config.edge_features, width, bias=False) if config.edge_features else None
             )
-            self.convs = nn.ModuleList(
-                GPNNConv(width, config.parts, config.pair_update) for _ in range(config.layers)
+            self.layers = nn.ModuleList(
+                InteractionLayer(width, keys, config.pair_update, config.factored)
+                for _ in range(layers)
             )
             # A constant that the last γ adds to every vertex is cancelled by the head's
             # normalisation, unless the readout multiplies it by the number of vertices.
-            counted = config.level == Level.GRAPH and config.readout == "sum"
-            last = config.layers - 1
+            counted = not node and config.readout == "sum"
             self.norms = nn.ModuleList(
-                WeightedBatchNorm(width, bias=counted or layer < last)
-                for layer in range(config.layers)
+                WeightedBatchNorm(width, bias=counted or layer < layers - 1)
+                for layer in range(layers)
             )
-            joined += width * (config.layers if config.jump == "cat" else 1)
-        joined += config.parts if config.component_feature else 0
-        self.dropout = Dropout(config.dropout)
-        self.head_norm = WeightedBatchNorm(joined)
-        hidden = config.head == "mlp"
-        self.head_first = Linear(joined, width) if hidden else None
-        self.head_second = Linear(width if hidden else joined, config.outputs)
-        self.reset_parameters()
+            joined += width * (layers if config.jump == "cat" else 1)
+        self.head = Head(
+            joined,
+            width if config.head == "mlp" else None,
+            config.outputs,
+            keys if config.component_feature else None,
+            node,
+            config.readout == "mean",
+            config.norm is not None,
+            self.dropout,
+        )
+        self._draw_colours()
+
+    @classmethod
+    def for_data(cls, source: Any, node_level: bool = False, **options: Any) -> GPNN:
+        """A model for PyG data: their parts, and the width of their features.
+
+        Args:
+            source: the graphs it will be trained on, as :func:`~gpnn.nn.prepare.prepare` takes
+                them. Colours that none of them has are unseen to the model.
+            options: fields of :class:`~gpnn.nn.config.GPNNConfig`, ``outputs`` among them, and
+                ``base``.
+        """
+        from .from_pyg import data_options
+
+        structure, rest = Structure.split(options)
+        base = rest.pop("base", "gin")
+        return cls(base=base, **data_options(source, structure, node_level), **rest)
+
+    def _set_colours(self, vocabulary: Vocabulary | None) -> None:
+        parts = self.config.parts
+        colours = torch.zeros(parts - 1, 0, dtype=torch.int64)
+        if vocabulary is not None:
+            if vocabulary.size + 1 != parts or vocabulary.scheme != self.config.structure.scheme:
+                raise InputError(
+                    f"The vocabulary holds {vocabulary.size} parts of scheme "
+                    f"'{vocabulary.scheme}', and the model has {parts - 1} of "
+                    f"'{self.config.structure.scheme}' beside the reserved one. Give it the "
+                    "options of what it is trained on: GPNN(..., **ready.options)."
+                )
+            colours = torch.from_numpy(vocabulary.colours.copy())
+        self.register_buffer("part_colours", colours)
+        self._name_parts()
+
+    def _name_parts(self) -> None:
+        found = self.vocabulary
+        self.parts_digest = "" if found is None else found.digest
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """The parts that it knows, or ``None`` where it was not told which they are."""
+        if not self.part_colours.shape[-1]:
+            return None
+        return Vocabulary(self.config.structure.scheme, self.part_colours.cpu().numpy())
+
+    def _keys(self) -> Tensor:
+        found = self.vocabulary
+        return torch.arange(self.config.parts) if found is None else part_keys(found.colours)
+
+    def _load_from_state_dict(self, state: dict[str, Tensor], prefix: str, *rest: Any) -> None:
+        colours = state.get(f"{prefix}part_colours")
+        if colours is not None and len(colours) == len(self.part_colours):
+            self.part_colours = colours.to(self.part_colours.device, copy=True)
+            self._name_parts()
+        super()._load_from_state_dict(state, prefix, *rest)
 
     def _make_base(self, base: Any) -> nn.Module | None:
         config = self.config
         if (base is None) == (config.base == "custom"):
             raise InputError("A base module goes with config.base='custom', and only with it.")
         if base is not None:
-            if not hasattr(base, "out_channels"):
-                raise InputError(
-                    f"The base {type(base).__name__} does not say how wide its output is. Set its "
-                    "attribute out_channels."
-                )
-            return base
+            return check_base(base)
         if config.base is None:
             return None
-        return StackedGNN(config.base, config.hidden, config.layers, config.dropout)
+        inputs = config.features if config.encoder is None else config.hidden
+        layers, norm = config.structure.layers, config.norm is not None
+        return make_base(config.base, inputs, config.hidden, layers, config.dropout, norm)
 
     def reset_parameters(self) -> None:
-        self.vocabulary = ""
-        if self.config.gpnn:
-            nn.init.normal_(self.colour)
-            with torch.no_grad():
-                self.colour[-1] = 0
+        for module in self.modules():
+            reset = getattr(module, "reset_parameters", None)
+            if module is not self and callable(reset):
+                reset()
+        self._draw_colours()
 
-    @torch.no_grad()
-    def forget_parts(self, unseen: Tensor) -> None:
-        """Start the parts that training will not meet at zero, like the reserved one, [parts]."""
-        self.colour[unseen] = 0
-        self.pair.forget_parts(unseen)
-        for module in self.convs.modules():
-            if isinstance(module, PartLinear):
-                module.forget_parts(unseen)
-        if self.config.component_feature:  # a count that never varies in training means nothing
-            reader = self.head_second if self.head_first is None else self.head_first
-            reader.weight[:, -self.config.parts :][:, unseen] = 0
+    def _draw_colours(self) -> None:
+        if self.config.gpnn:
+            draw_parts(self.colour, (0,), self._keys(), normal=1.0)
+
+    def keep_parts(self, kept: Tensor) -> None:
+        """Drop all parts but these, numbers in ascending order with the reserved one last: colours
+        of the others become unseen."""
+        keep_parts(self, kept)
+        self.config = replace(self.config, parts=len(kept))
+        self.part_colours = self.part_colours[kept[:-1]]
+        self._name_parts()
 
     def forward(self, batch: GraphBatch) -> Tensor:
-        return self._read(self._embedded(batch), batch)
+        batch = self._read(batch)
+        return self.head(self._embedded(batch), batch)
 
     def embed(self, batch: GraphBatch) -> Tensor:
         """h_v of every vertex, [n, features], in the batch's own order (sorted by part)."""
-        return torch.cat(self._embedded(batch), dim=-1)
+        return torch.cat(self._embedded(self._read(batch)), dim=-1)
 
-    def head(self, h: Tensor, batch: GraphBatch) -> Tensor:
-        """From vertex embeddings to outputs."""
-        return self._read([h], batch)
+    def _read(self, batch: Any) -> GraphBatch:
+        if isinstance(batch, GraphBatch):
+            return batch
+        from .from_pyg import batch_of
+
+        return batch_of(batch, self)
 
     def _embedded(self, batch: GraphBatch) -> list[Tensor]:
         """h_v as the blocks of features that it is made of."""
-        if not isinstance(batch, GraphBatch):
-            raise InputError(
-                f"A GPNN reads batches of prepared graphs; got {type(batch).__name__}. Make them "
-                "with prepare_data(dataset).batches(range(len(dataset)), size=32)."
-            )
-        x = self.encoder(batch.x)
+        x = batch.features if self.encoder is None else self.encoder(batch.features)
         if not self.config.gpnn:
             return [self._run_base(x, batch)]
         if self.base is None:
@@ -169,16 +243,29 @@ class GPNN(nn.Module):
 
     def _run_base(self, x: Tensor, batch: GraphBatch) -> Tensor:
         assert self.base is not None
+        x = batch.features if self.config.encoder is None else x
         if not isinstance(self.base, StackedGNN):
-            assert batch.edges is not None
-            out: Tensor = self.base(x, batch.edges.index)
-            return out
+            return self._run_own_base(x, batch)
         if self.edge_encoder is None:
-            return self.base(x, batch)
+            out: Tensor = self.base(x, batch)
+            return out
         assert batch.edges is not None
         features = batch.edges.features
         edges = batch.edges.label.unsqueeze(-1) if features is None else features
         return self.base(x, batch, self.edge_encoder(edges))
+
+    def _run_own_base(self, x: Tensor, batch: GraphBatch) -> Tensor:
+        """A module of the user's: one network at a time, real vertices and edges alone."""
+        assert self.base is not None and batch.edges is not None and batch.vertex_weight is None
+        given: dict[str, Tensor] = {}
+        if "edge_attr" in inspect.signature(self.base.forward).parameters:
+            features = batch.edges.features
+            if features is None:
+                each = functional.one_hot(batch.edges.label, self.config.edge_labels + 2)
+                features = each[:, 1:-1].to(x.dtype)
+            given["edge_attr"] = features
+        out: Tensor = self.base(x, batch.edges.index, **given)
+        return out
 
     def interact(self, x: Tensor, batch: GraphBatch) -> list[Tensor]:
         """γ of every layer, each [n, hidden]."""
@@ -186,40 +273,37 @@ class GPNN(nn.Module):
         gamma = lookup(self.colour, batch.part)
         if not self.config.colours_only:
             gamma = gamma + x
-        layers = []
+        found = []
         with Branch("interactions", batch.start) as beside:
             alpha = start = self._start(batch)
-        for layer, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
-            assert isinstance(conv, GPNNConv)
+        for number, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
+            assert isinstance(layer, InteractionLayer)
             with beside:
-                alpha, told = conv.interactions(alpha, start, batch.rounds[layer])
+                alpha, told = layer.interactions(alpha, start, batch.rounds[number])
             beside.bring(told)
-            gamma = norm(conv.combine(gamma, told, batch), batch.vertex_weight)
-            layers.append(gamma)
-            gamma = self.dropout(gamma, batch.vertex_id, layer + 1)
-        return layers
+            gamma = norm(layer.combine(gamma, told, batch), batch.vertex_weight)
+            found.append(gamma)
+            gamma = self.dropout(gamma, batch.vertex_id, number + 1)
+        return found
 
     def _check(self, batch: GraphBatch) -> None:
         """Refuse graphs that were prepared for another model."""
-        if len(batch.rounds) < len(self.convs):
+        if len(batch.rounds) < len(self.layers):
             raise InputError(
                 f"The graphs were prepared for {len(batch.rounds)} layers and the model has "
-                f"{len(self.convs)}. Prepare them with layers={len(self.convs)}."
+                f"{len(self.layers)}. Prepare them with layers={len(self.layers)}."
             )
         if batch.terms is None:
             return
-        config, met = self.config, self.vocabulary or batch.terms.vocabulary
-        own = Terms(
-            config.scheme, config.interactions, config.d, config.distances, config.parts, met
-        )
+        met = self.parts_digest or batch.terms.vocabulary
+        own = Terms.of(self.config.structure, self.config.parts, met)
         if batch.terms != own:
             raise InputError(
                 f"The graphs were prepared with {batch.terms.differing(own)}, and the model has "
                 f"{own.differing(batch.terms)}. Give both the same: the model the options of what "
                 "it is trained on, GPNN(..., **ready.options), and later graphs its parts, "
-                "prepare_data(..., vocabulary=ready.vocabulary)."
+                "prepare(..., vocabulary=ready.vocabulary)."
             )
-        self.vocabulary = met
 
     def _start(self, batch: GraphBatch) -> Tensor:
         """α of the start classes."""
@@ -228,35 +312,12 @@ class GPNN(nn.Module):
             start = start + self.pair_features(batch.start_features)
         return start
 
-    def _read(self, blocks: list[Tensor], batch: GraphBatch) -> Tensor:
-        """Readout block by block, so that no wide row is made for every vertex, then the head."""
-        if self.config.level == Level.GRAPH:
-            weight, rows = batch.graph_weight, batch.graph_id
-            h = torch.cat([batch.readout.sum(block) for block in blocks], dim=-1)
-            if self.config.readout == "mean":
-                h = h / batch.vertices.to(h.dtype).clamp(min=1)
-            components = batch.components.to(h.dtype)
-        else:
-            weight, rows = batch.vertex_weight, batch.vertex_id
-            assert batch.order is not None
-            h = torch.cat([batch.order.sum(block) for block in blocks], dim=-1)
-            components = batch.readout.transposed.sum(batch.components.to(h.dtype))
-            components = batch.order.sum(components)
-        if self.config.component_feature:
-            h = torch.cat([h, components], dim=-1)
-        h = self.head_norm(h, weight)
-        if self.head_first is not None:
-            h = torch.relu(self.head_first(h))
-        out: Tensor = self.head_second(self.dropout(h, rows))
-        return out
-
     def __repr__(self) -> str:
         config = self.config
         base = f", base={config.base}" if config.base else ""
-        reach = f"d={config.d}{', distances' if config.distances else ''}"
-        kind = f"{config.scheme}, {config.interactions}, {reach}" if config.gpnn else "base alone"
+        kind = str(config.structure) if config.gpnn else "base alone"
         size = sum(p.numel() for p in self.parameters())
         return (
-            f"{self.__class__.__name__}({kind}{base}, layers={config.layers}, "
+            f"{self.__class__.__name__}({kind}{base}, layers={config.structure.layers}, "
             f"hidden={config.hidden}, {size:,} parameters)"
         )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
-from .kernels.dispatch import fast
+from .kernels.dispatch import fast, kernels
 from .linear import Linear
 
 __all__ = ["MLP", "WeightedBatchNorm"]
@@ -33,17 +36,19 @@ class WeightedBatchNorm(nn.Module):
     bias: Tensor
     running_mean: Tensor
     running_var: Tensor
+    part_dims: dict[str, tuple[int, ...]]
 
     def __init__(
         self, features: int, bias: bool = True, eps: float = 1e-5, momentum: float = 0.1
     ) -> None:
         super().__init__()
-        self.features, self.eps, self.momentum = features, eps, momentum
+        self.eps, self.momentum = eps, momentum
         self.weight = nn.Parameter(torch.empty(features))
         if bias:
             self.bias = nn.Parameter(torch.empty(features))
         else:
             self.register_buffer("bias", torch.empty(features), persistent=False)
+        self.part_dims = {}
         self.register_buffer("running_mean", torch.zeros(features))
         self.register_buffer("running_var", torch.ones(features))
         self.reset_parameters()
@@ -56,42 +61,58 @@ class WeightedBatchNorm(nn.Module):
 
     def forward(self, x: Tensor, weight: Tensor | None = None, relu: bool = False) -> Tensor:
         x = x.to(self.weight.dtype)  # statistics stay in full precision under autocast
-        if self.training and fast(x) and x.shape[1] and weight is not None:
+        if not self.training:
+            return self._scale(x, relu)
+        running = (self.running_mean, self.running_var)
+        rest: tuple[Any, ...] = (self.eps, self.momentum, relu)
+        if fast(x) and x.shape[1] and weight is not None:
             from .kernels.cuda import normalise
 
-            return normalise(
-                x, weight.to(x.dtype), self.weight, self.bias, self.running_mean, self.running_var,
-                self.eps, self.momentum, relu,
-            )  # fmt: skip
-        out = self._normalise(x, weight)
+            return normalise(x, weight.to(x.dtype), self.weight, self.bias, *running, *rest)
+        own = kernels(x)
+        if own is not None and not x.is_cuda and x.shape[-2]:
+            plain = partial(self._plain, relu=relu)
+            out: Tensor = own.normalise(x, weight, self.weight, self.bias, running, *rest, plain)
+            return out
+        return self._plain(x, weight, self.weight, self.bias, relu, running)
+
+    def _scale(self, x: Tensor, relu: bool) -> Tensor:
+        """By the running statistics."""
+        steep = self.weight * torch.rsqrt(self.running_var + self.eps)
+        shift = self.bias - self.running_mean * steep
+        own = kernels(x)
+        if own is not None and not x.is_cuda and not torch.is_grad_enabled():
+            scaled: Tensor = own.scale_rows(x, steep, shift, relu)
+            return scaled
+        out = x * steep.unsqueeze(-2) + shift.unsqueeze(-2)
         return torch.relu(out) if relu else out
 
-    def _normalise(self, x: Tensor, weight: Tensor | None) -> Tensor:
-        if not self.training:
-            scale = self.weight * torch.rsqrt(self.running_var + self.eps)
-            return x * scale.unsqueeze(-2) + (self.bias - self.running_mean * scale).unsqueeze(-2)
-        if weight is None:
-            total = torch.full((), max(x.shape[0], 1), dtype=x.dtype, device=x.device)
-            out, mean, scale = torch.native_batch_norm(
-                x, self.weight, self.bias, None, None, True, 0.0, self.eps
-            )
-            variance = scale.detach() ** -2 - self.eps
-        else:
-            row = weight.to(x.dtype).unsqueeze(-2)
-            total = weight.sum(-1, keepdim=True).to(x.dtype).clamp(min=1)
-            with torch.autocast(x.device.type, enabled=False):
-                mean = (row @ x).squeeze(-2) / total
-                centred = x - mean.unsqueeze(-2)
-                variance = (row @ centred.square()).squeeze(-2) / total
-            scale = self.weight * torch.rsqrt(variance + self.eps)
-            out = centred * scale.unsqueeze(-2) + self.bias.unsqueeze(-2)
-        unbiased = variance.detach() * (total / (total - 1).clamp(min=1))
-        self.running_mean.lerp_(mean.detach(), self.momentum)
-        self.running_var.lerp_(unbiased, self.momentum)
-        return out
+    def _plain(
+        self,
+        x: Tensor,
+        weight: Tensor | None,
+        gain: Tensor,
+        bias: Tensor,
+        relu: bool,
+        running: tuple[Tensor, Tensor] | None = None,
+    ) -> Tensor:
+        """By the statistics of the batch; the running ones move on where they are given."""
+        row = x.new_ones(x.shape[:-1]) if weight is None else weight.to(x.dtype)
+        row, total = row.unsqueeze(-2), row.sum(-1, keepdim=True).clamp(min=1)
+        with torch.autocast(x.device.type, enabled=False):
+            mean = (row @ x).squeeze(-2) / total
+            centred = x - mean.unsqueeze(-2)
+            variance = (row @ centred.square()).squeeze(-2) / total
+        scale = gain * torch.rsqrt(variance + self.eps)
+        out = centred * scale.unsqueeze(-2) + bias.unsqueeze(-2)
+        if running is not None:
+            unbiased = variance.detach() * (total / (total - 1).clamp(min=1))
+            running[0].lerp_(mean.detach(), self.momentum)
+            running[1].lerp_(unbiased, self.momentum)
+        return torch.relu(out) if relu else out
 
     def __repr__(self) -> str:
-        return f"{self.__class__.__name__}({self.features})"
+        return f"{self.__class__.__name__}({self.weight.shape[-1]})"
 
 
 class MLP(nn.Module):
@@ -99,25 +120,29 @@ class MLP(nn.Module):
 
     Args:
         bias: whether the last linear map has one.
+        norm: whether there is a normalisation; without one the first linear map has a bias.
 
     Shapes: [..., rows, inputs] → [..., rows, outputs]; ``weight`` goes to the normalisation.
     """
 
-    def __init__(self, inputs: int, hidden: int, outputs: int, bias: bool = True) -> None:
+    def __init__(
+        self, inputs: int, hidden: int, outputs: int, bias: bool = True, norm: bool = True
+    ) -> None:
         super().__init__()
-        self.first = Linear(inputs, hidden, bias=False)
-        self.norm = WeightedBatchNorm(hidden)
+        self.first = Linear(inputs, hidden, bias=not norm)
+        self.norm = WeightedBatchNorm(hidden) if norm else None
         self.second = Linear(hidden, outputs, bias)
 
     def reset_parameters(self) -> None:
-        self.first.reset_parameters()
-        self.norm.reset_parameters()
-        self.second.reset_parameters()
+        for module in (self.first, self.norm, self.second):
+            if module is not None:
+                module.reset_parameters()
 
     def forward(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
-        return self.after_first(self.first(x), weight)
-
-    def after_first(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
-        """The rest, for a caller that has applied the first linear map itself."""
-        out: Tensor = self.second(self.norm(x, weight, relu=True))
+        out: Tensor = self.second(self.before_second(x, weight))
         return out
+
+    def before_second(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
+        """Up to the last linear map, for a caller that applies it itself."""
+        x = self.first(x)
+        return torch.relu(x) if self.norm is None else self.norm(x, weight, relu=True)

@@ -7,13 +7,13 @@ import math
 import torch
 from torch import Tensor, nn
 
-from .grouped import Groups, grouped_linear
+from .grouped import grouped_linear
 from .kernels.dispatch import fast
 from .lookup import lookup
+from .part_weights import draw_parts
 
-__all__ = ["FACTOR_ABOVE", "PairEmbedding", "PartLinear"]
+__all__ = ["PairEmbedding", "PartLinear"]
 
-FACTOR_ABOVE = 32
 BASES = 8
 KINDS = 4
 
@@ -24,121 +24,133 @@ class PartLinear(nn.Module):
     .. math::
         y_i = s_j \, (x_i W_j + b_j), \qquad j = part(i)
 
-    The last part is the reserved one for unseen colours; its map starts at zero. Above
-    ``FACTOR_ABOVE`` parts the maps share a basis, :math:`W_j = \sum_b c_{jb} B_b`.
+    The last part is the reserved one for unseen colours; its map starts at zero. ``factored``, the
+    maps share a basis, :math:`W_j = \sum_b c_{jb} B_b`.
 
     Args:
-        parts: number of parts, the reserved one included.
+        keys: of the parts, see :func:`~gpnn.nn.part_weights.part_keys`, [parts].
         features: width of input and output.
+        factored: whether the maps share a basis.
         bias: whether there is a :math:`b_j`.
 
     Shapes: x [..., rows, features], part [rows] and the same as groups of rows, scale s
     [..., parts] → [..., rows, features].
     """
 
-    def __init__(self, parts: int, features: int, bias: bool = False) -> None:
+    def __init__(
+        self, keys: Tensor, features: int, factored: bool = False, bias: bool = False
+    ) -> None:
         super().__init__()
-        self.parts, self.features = parts, features
-        self.factored = parts > FACTOR_ABOVE
-        maps = BASES if self.factored else parts
-        self.weight = nn.Parameter(torch.empty(maps, features, features))
-        self.mixture = nn.Parameter(torch.empty(parts, BASES)) if self.factored else None
+        parts = len(keys)
+        self.keys, self.features, self.factored = keys, features, factored
+        self.weight = nn.Parameter(torch.empty(BASES if factored else parts, features, features))
+        self.mixture = nn.Parameter(torch.empty(parts, BASES)) if factored else None
         self.bias = nn.Parameter(torch.empty(parts, features)) if bias else None
+        self.part_dims = {"mixture" if factored else "weight": (0,), "bias": (0,)}
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         bound = math.sqrt(3.0 / self.features)
-        nn.init.uniform_(self.weight, -bound, bound)
-        with torch.no_grad():
-            if self.mixture is not None:
-                nn.init.normal_(self.mixture, std=1 / math.sqrt(BASES))
-                self.mixture[-1] = 0
-            else:
-                self.weight[-1] = 0
-            if self.bias is not None:
-                nn.init.normal_(self.bias, std=self.features**-0.5)
-                self.bias[-1] = 0
-
-    def forget_parts(self, unseen: Tensor) -> None:
-        """Zero the maps of some parts, [parts]."""
-        (self.weight if self.mixture is None else self.mixture)[unseen] = 0
+        if self.mixture is not None:
+            nn.init.uniform_(self.weight, -bound, bound)
+            draw_parts(self.mixture, (0,), self.keys, normal=1 / math.sqrt(BASES))
+        else:
+            draw_parts(self.weight, (0,), self.keys, uniform=bound)
         if self.bias is not None:
-            self.bias[unseen] = 0
+            draw_parts(self.bias, (0,), self.keys, normal=self.features**-0.5)
 
-    def forward(self, x: Tensor, part: Tensor, groups: Groups, scale: Tensor) -> Tensor:
-        bias = None if self.bias is None else scale.unsqueeze(-1) * self.bias
+    def forward(
+        self,
+        x: Tensor,
+        part: Tensor,
+        groups: Tensor,
+        scale: Tensor,
+        before: nn.Linear | None = None,
+    ) -> Tensor:
+        """With ``before``, x goes through that linear map first: two maps in a row are one, and
+        there are fewer parts than rows."""
+        weight: Tensor = self.weight
+        bias: Tensor | None = self.bias
+        if before is not None:
+            assert before.bias is not None and bias is not None
+            both = torch.cat([before.weight.mT, before.bias.unsqueeze(-2)], -2).unsqueeze(-3)
+            weight, moved = (both @ weight).split([self.features, 1], -2)
+            moved = moved.squeeze(-2)
+            bias = bias + (moved if self.mixture is None else self.mixture @ moved)
+        bias = None if bias is None else scale.unsqueeze(-1) * bias
         if self.mixture is None:
-            return grouped_linear(x, scale[..., None, None] * self.weight, bias, groups)
+            return grouped_linear(x, scale[..., None, None] * weight, bias, groups)
+        mixture = scale.unsqueeze(-1) * self.mixture
         if fast(x):
-            each = (scale.unsqueeze(-1) * self.mixture) @ self.weight.flatten(-2)
-            maps = each.unflatten(-1, (self.features, self.features))
+            maps = (mixture @ weight.flatten(-2)).unflatten(-1, weight.shape[-2:])
             return grouped_linear(x, maps, bias, groups)
-        mixture = lookup(scale.unsqueeze(-1) * self.mixture, part)
-        spread = torch.einsum("...nf,...bfo->...nbo", x, self.weight)
-        out = torch.einsum("...nb,...nbo->...no", mixture, spread)
+        spread = torch.einsum("...nf,...bfo->...nbo", x, weight)
+        out = torch.einsum("...nb,...nbo->...no", lookup(mixture, part), spread)
         return out if bias is None else out + lookup(bias, part)
 
     def __repr__(self) -> str:
         shared = f", {BASES} shared bases" if self.factored else ""
-        return f"{self.__class__.__name__}(parts={self.parts}, features={self.features}{shared})"
+        name = self.__class__.__name__
+        return f"{name}(parts={len(self.keys)}, features={self.features}{shared})"
 
 
 class PairEmbedding(nn.Module):
     r"""The learned vector of an edge colour λ_E(v, u) = (λ_V(v), kind, λ_V(u)), with the edge label
     and the hop distance of the pair added where there are any.
 
-    One row per triple up to ``FACTOR_ABOVE`` parts, else the product of a row for λ_V(v), one for
-    the kind and one for λ_V(u). Rows with an unseen colour start at zero, as does the row of an
-    unseen label.
+    One row per triple, or, ``factored``, the product of a row for λ_V(v), one for the kind and one
+    for λ_V(u). Rows with an unseen colour start at zero, as does the row of an unseen label.
+
+    Args:
+        keys: of the parts, see :func:`~gpnn.nn.part_weights.part_keys`, [parts].
+        features: width of the result.
+        labels, hops: categories of edges, and the largest hop distance that is told apart; or 0.
+        factored: whether the table is a product.
 
     Shapes: int rows [..., classes, 5] = (part of v, kind, part of u, label, hops) →
     [..., classes, f].
     """
 
-    def __init__(self, parts: int, features: int, labels: int = 0, hops: int = 0) -> None:
+    def __init__(
+        self, keys: Tensor, features: int, labels: int = 0, hops: int = 0, factored: bool = False
+    ) -> None:
         super().__init__()
-        self.parts, self.features, self.factored = parts, features, parts > FACTOR_ABOVE
-        if self.factored:
+        parts = len(keys)
+        self.keys, self.features, self.factored = keys, features, factored
+        if factored:
             self.left = nn.Parameter(torch.empty(parts, features))
             self.kind = nn.Parameter(torch.empty(KINDS, features))
             self.right = nn.Parameter(torch.empty(parts, features))
+            self.part_dims: dict[str, tuple[int, ...]] = {"left": (0,), "right": (0,)}
         else:
-            self.table = nn.Parameter(torch.empty(parts * KINDS * parts, features))
+            self.table = nn.Parameter(torch.empty(parts, KINDS, parts, features))
+            self.part_dims = {"table": (0, 2)}
         self.label = nn.Parameter(torch.empty(labels + 2, features)) if labels else None
         self.hops = nn.Parameter(torch.empty(hops + 1, features)) if hops else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        for parameter in self.parameters():
-            nn.init.normal_(parameter)
+        if self.factored:
+            draw_parts(self.left, (0,), self.keys, normal=1.0)
+            nn.init.normal_(self.kind)
+            draw_parts(self.right, (0,), self.keys, normal=1.0)
+        else:
+            draw_parts(self.table, (0, 2), self.keys, normal=1.0)
         with torch.no_grad():
-            if self.factored:
-                self.left[-1] = 0
-                self.right[-1] = 0
-            else:
-                triples = self.table.view(self.parts, KINDS, self.parts, self.features)
-                triples[-1] = 0
-                triples[:, :, -1] = 0
             if self.label is not None:
+                nn.init.normal_(self.label)
                 self.label[0] = 0
                 self.label[-1] = 0
-
-    def forget_parts(self, unseen: Tensor) -> None:
-        """Zero the rows of some parts, [parts]."""
-        if self.factored:
-            self.left[unseen] = 0
-            self.right[unseen] = 0
-            return
-        triples = self.table.view(self.parts, KINDS, self.parts, self.features)
-        triples[unseen] = 0
-        triples[:, :, unseen] = 0
+            if self.hops is not None:
+                nn.init.normal_(self.hops)
 
     def forward(self, rows: Tensor) -> Tensor:
         left, kind, right, label, hops = rows.unbind(-1)
         if self.factored:
             out = lookup(self.left, left) * lookup(self.kind, kind) * lookup(self.right, right)
         else:
-            out = lookup(self.table, (left * KINDS + kind) * self.parts + right)
+            parts = self.table.shape[-2]
+            out = lookup(self.table.flatten(-4, -2), (left * KINDS + kind) * parts + right)
         if self.label is not None:
             out = out + lookup(self.label, label.clamp(max=self.label.shape[-2] - 1))
         if self.hops is not None:
@@ -146,4 +158,4 @@ class PairEmbedding(nn.Module):
         return out
 
     def __repr__(self) -> str:
-        return f"{self.__class__.__name__}(parts={self.parts}, features={self.features})"
+        return f"{self.__class__.__name__}(parts={len(self.keys)}, features={self.features})"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,38 +13,47 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..errors import InputError
-from ..graph.classes import InteractionClasses, Selection, interaction_classes
+from ..graph.classes import InteractionClasses, interaction_classes
+from ..graph.convert import as_graphs, is_a
 from ..graph.graphs import Graphs
-from ..graph.kernels.gather import gather_edges, gather_vertices
-from ..graph.kernels.segments import group
 from ..graph.partition import Partition, partition
+from ..graph.structure import Structure
 from ..graph.vocabulary import Vocabulary
-from .batch import AlphaRound, Edges, GraphBatch, Terms
-from .grouped import Groups
-from .segments import Segments
+from .batch import GraphBatch, Terms
+from .collate import collate
+from .indexing import graph_numbers
 
-__all__ = ["Prepared", "prepare"]
+if TYPE_CHECKING:
+    from .model import GPNN
+
+__all__ = ["Prepared", "prepare", "prepare_graphs"]
 
 IntArray = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prepared:
-    """Graphs with their parts, α classes and features, ready to be cut into batches.
+    """Graphs with their parts, α classes and features, ready to be put into batches.
+
+    It has a length, can be pickled, and is indexed like a PyG dataset: ``ready[3]`` is a batch of
+    one graph, ``ready[:100]`` and ``ready[mask]`` are sets of graphs again.
 
     Attributes:
-        graphs, partition, vocabulary, classes: what the graph core computed, once.
+        structure: what was read of the structure.
+        graphs, vocabulary, classes: what the graph core computed, once.
         part: index in the vocabulary of every vertex.
-        part_of_colour: index in the vocabulary of every part of ``partition``.
+        part_of_colour: index in the vocabulary of every colour that occurs.
         x: node features, float [vertices, features] or int [vertices, columns].
         edge_label: label + 1 of every CSR entry, 0 for none; ``edge_features``: float ones.
+        codes, edge_labels: how many values columns of codes and labels of edges may have.
         components: connected components, [graphs, parts].
-        y: labels of graphs or vertices, or ``None``; ``node_level`` says which.
-        distances: whether hop distances count.
+        labels: labels of graphs or vertices, or ``None``; ``node_level`` says which.
+        more: further attributes: for every name, the values of all graphs.
+        chosen: the numbers of the graphs of a subset, or ``None`` for all.
     """
 
+    structure: Structure
     graphs: Graphs
-    partition: Partition
     vocabulary: Vocabulary
     classes: InteractionClasses
     part: IntArray
@@ -52,13 +61,27 @@ class Prepared:
     x: Tensor
     edge_label: IntArray
     edge_features: Tensor | None
+    codes: tuple[int, ...]
+    edge_labels: int
     components: IntArray
-    y: Tensor | None
+    labels: Tensor | None
     node_level: bool
-    distances: bool
+    more: Mapping[str, list[Any]] = field(default_factory=dict)
+    chosen: IntArray | None = None
 
     def __len__(self) -> int:
-        return len(self.graphs)
+        return len(self.graphs) if self.chosen is None else len(self.chosen)
+
+    def __getitem__(self, index: Any) -> Any:
+        one = isinstance(index, int | np.integer) and not isinstance(index, bool)
+        return self.batch([index]) if one else replace(self, chosen=self._numbers(index))
+
+    def __iter__(self) -> Iterator[GraphBatch]:
+        return (self[number] for number in range(len(self)))
+
+    def _numbers(self, index: Any) -> IntArray:
+        numbers = graph_numbers(index, len(self))
+        return numbers if self.chosen is None else self.chosen[numbers]
 
     @property
     def parts(self) -> int:
@@ -66,181 +89,171 @@ class Prepared:
         return self.vocabulary.size + 1
 
     @property
+    def y(self) -> Tensor | None:
+        """Labels of the graphs, or of the vertices, in order."""
+        if self.labels is None or self.chosen is None or self.node_level:
+            return self.labels
+        return self.labels[torch.from_numpy(self.chosen)]
+
+    @cached_property
+    def pair_first(self) -> IntArray:
+        """Where the pairs (v, u) of every vertex v begin among all pairs, [vertices + 1]."""
+        bounds = np.arange(self.graphs.num_nodes + 1)
+        return np.searchsorted(self.classes.pair_centre, bounds).astype(np.int64)
+
+    @cached_property
+    def terms(self) -> Terms:
+        return Terms.of(self.structure, self.parts, self.vocabulary.digest)
+
+    @property
     def options(self) -> dict[str, Any]:
-        """What a model for these graphs has to be given, beside its outputs."""
-        floats, width = self.x.is_floating_point(), int(self.x.shape[1])
-        codes = () if floats else tuple(int(c.max()) + 1 if len(c) else 1 for c in self.x.T)
+        """What a model for these graphs has to be given, beside its outputs: what was read of the
+        structure, the parts that occur, and the width of the features."""
+        floats = self.x.is_floating_point()
         features = self.edge_features
         return {
-            "scheme": self.vocabulary.scheme,
-            "interactions": self.classes.interactions,
-            "d": self.classes.d,
-            "distances": self.distances,
-            "layers": self.classes.rounds,
-            "parts": self.parts,
-            "features": width if floats else 0,
-            "codes": codes,
-            "edge_labels": int(self.edge_label.max(initial=0)),
+            "structure": self.structure,
+            "vocabulary": self.vocabulary,
+            "features": int(self.x.shape[1]) if floats else 0,
+            "codes": () if floats else self.codes,
+            "edge_labels": self.edge_labels,
             "edge_features": 0 if features is None else int(features.shape[1]),
             "level": "node" if self.node_level else "graph",
         }
 
     def batches(
-        self, graphs: IntArray, size: int, generator: np.random.Generator | None = None
+        self, graphs: Any = None, size: int = 32, generator: np.random.Generator | None = None
     ) -> Iterator[GraphBatch]:
-        """Batches of at most ``size`` of the given graphs, shuffled if a generator is given."""
-        graphs = np.asarray(graphs, np.int64)
+        """Batches of at most ``size`` of the given graphs (all by default), shuffled if a generator
+        is given. Graphs are named by numbers, a slice or a boolean mask."""
+        if not isinstance(size, int | np.integer) or size < 1:
+            raise InputError(f"size must be a whole number from 1; got {size!r}.")
+        numbers = graph_numbers(graphs, len(self))
         if generator is not None:
-            graphs = generator.permutation(graphs)
-        for start in range(0, len(graphs), size):
-            yield self.batch(graphs[start : start + size])
+            numbers = generator.permutation(numbers)
+        for start in range(0, len(numbers), size):
+            yield self.batch(numbers[start : start + size])
 
-    def batch(self, graphs: Any = None) -> GraphBatch:
-        """The given graphs (all by default) side by side."""
-        chosen = np.arange(len(self)) if graphs is None else np.asarray(graphs, np.int64)
-        vertices, starts = gather_vertices(chosen, self.graphs.ptr)
-        n, parts = len(vertices), self.vocabulary.size + 1
-        order, bounds = group(self.part[vertices], parts)
-        rank = np.empty(n, np.int64)
-        rank[order] = np.arange(n)
-        row, column, entry = gather_edges(
-            chosen, self.graphs.ptr, self.graphs.indptr, self.graphs.indices, starts, rank
-        )
-        selected = self.classes.select(chosen)
-        near = _symmetric(rank[selected.pair_centre], rank[selected.pair_other], n)
-        start, start_order, rounds = self._rounds(selected, rank, n, parts)
-        owner = np.repeat(np.arange(len(chosen)), np.diff(starts))
-        as_tensor = torch.from_numpy
-        sorted_vertices = as_tensor(vertices[order])
-        y = None
-        if self.y is not None:
-            y = self.y[as_tensor(vertices if self.node_level else chosen)]
-        return GraphBatch(
-            x=self.x[sorted_vertices],
-            part=as_tensor(self.part[vertices[order]]),
-            neighbours=_symmetric(row, column, n),
-            near=near,
-            edges=self._edges(row, column, entry, n),
-            start=start,
-            start_features=self._start_features(selected, start_order),
-            rounds=rounds,
-            readout=Segments(
-                as_tensor(rank), as_tensor(starts), as_tensor(owner[order]), torch.arange(n + 1)
-            ),
-            components=as_tensor(self.components[chosen]),
-            order=_permutation(rank),
-            vertices=as_tensor(np.diff(starts).astype(np.float64))[:, None].to(_floating(self.x)),
-            y=y,
-            vertex_weight=None,
-            graph_weight=None,
-            vertex_id=None,
-            graph_id=None,
-            groups=_groups(bounds),
-            terms=Terms(
-                self.vocabulary.scheme,
-                self.classes.interactions,
-                self.classes.d,
-                self.distances,
-                self.parts,
-                self.vocabulary.digest,
-            ),
-        )
+    def batch(self, graphs: Any = None, edges: bool = True) -> GraphBatch:
+        """The given graphs (all by default) side by side: numbers, a slice or a boolean mask."""
+        numbers = self._numbers(graphs)
+        made = collate(self, numbers, edges)
+        if not self.more:
+            return made
+        return replace(made, more=_joined(self.more, numbers, np.diff(self.graphs.ptr)))
 
-    def _edges(self, row: IntArray, column: IntArray, entry: IntArray, n: int) -> Edges:
-        order, ptr = group(row, n)
-        source, target, entry = column[order], row[order], entry[order]
-        back, _ = group(source, n)
-        each, bounds = torch.arange(len(row) + 1), torch.from_numpy(ptr)
-        gather = Segments(torch.from_numpy(source), each, torch.from_numpy(back), bounds)
-        return Edges(
-            gather=gather,
-            collect=Segments(each[:-1], bounds, torch.from_numpy(target), each),
-            label=torch.from_numpy(self.edge_label[entry]),
-            features=None if self.edge_features is None else self.edge_features[entry],
-        )
-
-    def _rounds(
-        self, selected: Selection, rank: IntArray, n: int, parts: int
-    ) -> tuple[Tensor, IntArray, tuple[AlphaRound, ...]]:
-        """Start classes, the order they were put in, and the rounds; the rows of every table are
-        sorted by the part of u."""
-        start = selected.start.copy()
-        start[:, 0] = self.part_of_colour[start[:, 0]]
-        start[:, 2] = self.part_of_colour[start[:, 2]]
-        start_order, start_bounds = group(np.ascontiguousarray(start[:, 2]), parts)
-        start = start[start_order]
-        start_rank = _inverse(start_order)
-        rows = start_rank
-        centre = rank[selected.pair_centre]
-        rounds = []
-        for found, pair_class in zip(selected.rounds, selected.pair_class, strict=True):
-            part = self.part_of_colour[found.part]
-            order, bounds = group(part, parts)
-            own, size, tuples = _inverse(order), len(order), len(found.first)
-            before, rows = rows, np.concatenate([own, size + start_rank])
-            number = np.arange(max(size, tuples))
-            members = np.concatenate([2 * before[found.first], 2 * before[found.second] + 1])
-            rounds.append(
-                AlphaRound(
-                    previous=Segments.build(
-                        number[:size], before[found.previous[order]], size, len(before)
-                    ),
-                    met=Segments.build(
-                        np.concatenate([number[:tuples]] * 2), members, tuples, 2 * len(before)
-                    ),
-                    tuples=Segments.build(
-                        own[found.entry_class], found.entry_tuple, size, tuples, found.entry_count
-                    ),
-                    weight=torch.from_numpy(found.class_weight[order]),
-                    tuple_weight=torch.from_numpy(found.tuple_weight),
-                    part=torch.from_numpy(np.concatenate([part[order], start[:, 2]])),
-                    pairs=Segments.build(centre, rows[pair_class], n, len(rows)),
-                    groups=_groups(bounds) + _groups(start_bounds, size),
-                )
-            )
-        return torch.from_numpy(start), start_order, tuple(rounds)
-
-    def _start_features(self, selected: Selection, order: IntArray) -> Tensor | None:
-        """Float edge features of the start rows in the direct path, zero where there is no edge."""
-        if self.edge_features is None:
-            return None
-        assert selected.start_entry is not None
-        entry = selected.start_entry[order]
-        features = self.edge_features[np.maximum(entry, 0)]
-        return features * torch.from_numpy(entry >= 0).unsqueeze(1)
+    def __repr__(self) -> str:
+        return f"Prepared({len(self):,} graphs, {self.structure}, {self.vocabulary.size} parts)"
 
 
 def prepare(
-    graphs: Graphs,
+    source: Any,
     *,
-    scheme: str = "core-degree",
-    interactions: str = "edges",
-    d: int = 1,
-    layers: int = 3,
-    distances: bool = False,
-    vocabulary: Vocabulary | None = None,
+    like: Prepared | GPNN | None = None,
+    node_level: bool = False,
     x: Tensor | None = None,
     edge_labels: IntArray | None = None,
     edge_features: Tensor | None = None,
     y: Tensor | None = None,
+    direct: bool = False,
+    **options: Any,
+) -> Prepared:
+    """Partition graphs, number the classes of their interactions, and keep the features beside.
+
+    ========== ===================================================================================
+    PyG data   what becomes of it
+    ========== ===================================================================================
+    x          node features: floats as they are, whole numbers as codes
+    edge_attr  whole numbers (one column) and one-hot rows become labels, which the class look-up
+               takes in; other floats have no classes, so the direct path is taken
+    y          labels of graphs, or of vertices with ``node_level``
+    others     are there in the batches: ``batch.pos``
+    ========== ===================================================================================
+
+    Args:
+        source: PyG's ``Data``, ``Batch``, dataset or list of ``Data``; or anything
+            :func:`~gpnn.graph.convert.as_graphs` takes, with features by argument.
+        like: graphs that were prepared before, or a model: the same options are taken, and colours
+            that were not met there go to the reserved part.
+        node_level: whether labels belong to vertices.
+        x: node features, float [vertices, features] or codes, int [vertices, columns].
+        edge_labels: whole numbers per CSR entry; ``edge_features``: floats per CSR entry.
+        y: labels per graph, or per vertex with ``node_level``.
+        direct: one class per pair: the formula as it stands, for tests and comparison.
+        options: scheme, interactions, d, layers, distances: see
+            :class:`~gpnn.graph.structure.Structure`.
+
+    >>> ready = prepare(dataset, scheme="core", layers=2)  # doctest: +SKIP
+    >>> model = GPNN(base="gin", outputs=2, **ready.options)  # doctest: +SKIP
+    """
+    vocabulary = None
+    if like is not None:
+        if options:
+            raise InputError(f"like= brings {', '.join(options)}: leave them out.")
+        structure, vocabulary = _terms_of(like)
+    else:
+        structure, rest = Structure.split(options)
+        if rest:
+            raise InputError(f"Unknown option {', '.join(rest)}.")
+    if _is_pyg(source):
+        from .from_pyg import read_data
+
+        if any(value is not None for value in (x, edge_labels, edge_features, y)):
+            raise InputError("PyG data brings its features and labels. Set them there.")
+        read = read_data(source, node_level)
+        return prepare_graphs(
+            read.graphs, structure, vocabulary, node_level=node_level, direct=direct, **read.fields
+        )
+    graphs = as_graphs(source)
+    return prepare_graphs(
+        graphs, structure, vocabulary, x=x, edge_labels=edge_labels, edge_features=edge_features,
+        y=y, node_level=node_level, direct=direct,
+    )  # fmt: skip
+
+
+def _is_pyg(source: Any) -> bool:
+    if is_a(source, "torch_geometric", "BaseData") or is_a(source, "torch", "Dataset"):
+        return True
+    items = isinstance(source, list | tuple) and len(source) > 0
+    return items and all(is_a(item, "torch_geometric", "BaseData") for item in source)
+
+
+def _terms_of(like: Any) -> tuple[Structure, Vocabulary]:
+    if isinstance(like, Prepared):
+        return like.structure, like.vocabulary
+    vocabulary = getattr(like, "vocabulary", None)
+    if vocabulary is None:
+        raise InputError(
+            "like= takes prepared graphs, or a model that was told its parts: "
+            "GPNN(..., **ready.options)."
+        )
+    return like.config.structure, vocabulary
+
+
+def prepare_graphs(
+    graphs: Graphs,
+    structure: Structure,
+    vocabulary: Vocabulary | None = None,
+    *,
+    x: Tensor | None = None,
+    edge_labels: IntArray | None = None,
+    edge_features: Tensor | None = None,
+    label_count: int | None = None,
+    y: Tensor | None = None,
     node_level: bool = False,
+    more: Mapping[str, list[Any]] | None = None,
     direct: bool = False,
     cut: Partition | None = None,
     classes: InteractionClasses | None = None,
 ) -> Prepared:
-    """Cut the graphs, number the classes of their interactions, and keep the features beside.
+    """As :func:`prepare`, from graphs and arrays.
 
     Args:
-        graphs: the graphs; scheme, interactions, d, layers, distances: as in the model.
         vocabulary: of the model, for graphs it was not fitted on; fitted here by default.
-        x: node features, float [vertices, features] or codes, int [vertices, columns].
-        edge_labels: integers per CSR entry (``graphs.edge_labels`` is the place for them).
-        edge_features: floats per CSR entry. They have no classes: the direct path is taken.
-        y: labels per graph, or per vertex with ``node_level``.
-        direct: one class per pair: the formula as it stands, for tests and comparison.
+        label_count: how many labels edges may have, where that is known beforehand.
         cut, classes: the partition and the classes, where they were computed before.
     """
-    cut = cut if cut is not None else partition(graphs, scheme)
+    cut = cut if cut is not None else partition(graphs, structure.scheme)
     vocabulary = vocabulary or Vocabulary.fit(cut)
     part = vocabulary.encode(cut).index
     part_of_colour = np.full(cut.num_parts, vocabulary.size, np.int64)
@@ -249,70 +262,74 @@ def prepare(
     np.add.at(components.T, part_of_colour, cut.components().T)
     components[:, -1] = 0  # the reserved part never varies in training: its count means nothing
     n, entries = graphs.num_nodes, len(graphs.indices)
-    for name, value, length in (
-        ("x", x, n),
-        ("edge_labels", edge_labels, entries),
-        ("edge_features", edge_features, entries),
-        ("y", y, n if node_level else len(graphs)),
-    ):
-        if value is not None and len(value) != length:
-            raise InputError(f"{name} has {len(value):,} rows where {length:,} are needed.")
-    if x is not None and x.is_floating_point() and not bool(torch.isfinite(x).all()):
-        raise InputError("The node features hold NaN or infinity. Fill or drop these values first.")
-    if x is not None and not x.is_floating_point() and x.numel() and int(x.min()) < 0:
-        raise InputError(f"Codes of vertices are whole numbers from 0; x holds {int(x.min())}.")
+    _check_lengths(
+        x=(x, n),
+        edge_labels=(edge_labels, entries),
+        edge_features=(edge_features, entries),
+        y=(y, n if node_level else len(graphs)),
+    )
+    x = torch.zeros(n, 0) if x is None else _features(x)
     labels = np.zeros(entries, np.int64) if edge_labels is None else edge_labels + 1
+    if labels.min(initial=0) < 0:
+        raise InputError(f"Edge labels must be whole numbers from 0; got {labels.min() - 1}.")
+    if edge_features is not None:
+        edge_features = edge_features.to(torch.get_default_dtype())
+        if not bool(torch.isfinite(edge_features).all()):
+            raise InputError("The edge features hold NaN or infinity. Fill or drop them first.")
     if classes is None:
         classes = interaction_classes(
-            graphs,
-            cut.part,
-            interactions=interactions,
-            d=d,
-            rounds=layers,
-            edge_labels=edge_labels,
-            distances=distances,
-            merge=not direct and edge_features is None,
+            graphs, cut.part, structure, edge_labels, merge=not direct and edge_features is None
         )
+    floats = x.is_floating_point()
     return Prepared(
-        graphs,
-        cut,
-        vocabulary,
-        classes,
-        part,
-        part_of_colour,
-        torch.zeros(n, 0) if x is None else x,
-        labels,
-        edge_features,
-        components,
-        y,
-        node_level,
-        bool(distances),
+        structure=structure,
+        graphs=graphs,
+        vocabulary=vocabulary,
+        classes=classes,
+        part=part,
+        part_of_colour=part_of_colour,
+        x=x,
+        edge_label=labels,
+        edge_features=edge_features,
+        codes=() if floats else tuple(int(c.max()) + 1 if len(c) else 1 for c in x.T),
+        edge_labels=int(labels.max(initial=0)) if label_count is None else label_count,
+        components=components,
+        labels=y,
+        node_level=node_level,
+        more=more or {},
     )
 
 
-def _groups(bounds: IntArray, shift: int = 0) -> Groups:
-    """(start, stop, part) of every part that has rows."""
-    ends = (bounds + shift).tolist()
-    return tuple((a, b, j) for j, (a, b) in enumerate(pairwise(ends)) if b > a)
+def _check_lengths(**given: tuple[Any, int]) -> None:
+    for name, (value, length) in given.items():
+        if value is not None and len(value) != length:
+            raise InputError(f"{name} has {len(value):,} rows where {length:,} are needed.")
 
 
-def _symmetric(row: IntArray, column: IntArray, n: int) -> Segments:
-    """Segments of a symmetric relation: its own transpose."""
-    order, ptr = group(row, n)
-    index, bounds = torch.from_numpy(column[order]), torch.from_numpy(ptr)
-    return Segments(index, bounds, index, bounds)
+def _features(x: Tensor) -> Tensor:
+    """Node features as a table: floats in torch's default precision, or codes from 0."""
+    x = x.unsqueeze(1) if x.dim() == 1 else x
+    if x.dim() != 2:
+        raise InputError(f"x must have shape [vertices, features]; got {list(x.shape)}.")
+    if x.is_floating_point():
+        if not bool(torch.isfinite(x).all()):
+            raise InputError("The node features hold NaN or infinity. Fill or drop them first.")
+        return x.to(torch.get_default_dtype())
+    if x.is_complex():
+        raise InputError("The node features are complex numbers. Give floats or whole numbers.")
+    x = x.long()
+    if x.numel() and int(x.min()) < 0:
+        raise InputError(f"Codes of vertices are whole numbers from 0; x holds {int(x.min())}.")
+    return x
 
 
-def _permutation(rank: IntArray) -> Segments:
-    each = torch.arange(len(rank) + 1)
-    return Segments(torch.from_numpy(rank), each, torch.from_numpy(_inverse(rank)), each)
+def _joined(more: Mapping[str, list[Any]], numbers: IntArray, sizes: IntArray) -> dict[str, Any]:
+    """Attributes of some graphs as PyG joins them in a batch."""
+    from torch_geometric.data import Batch, Data
 
-
-def _inverse(order: IntArray) -> IntArray:
-    inverse = np.empty_like(order)
-    inverse[order] = np.arange(len(order))
-    return inverse
-
-
-def _floating(x: Tensor) -> torch.dtype:
-    return x.dtype if x.is_floating_point() else torch.get_default_dtype()
+    items = [
+        Data(num_nodes=int(sizes[k]), **{name: values[k] for name, values in more.items()})
+        for k in numbers.tolist()
+    ]
+    joined = Batch.from_data_list(items)
+    return {name: joined[name] for name in more}

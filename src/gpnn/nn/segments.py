@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn.functional import embedding_bag
 
 from ..graph.kernels.segments import group
-from .kernels.dispatch import fast, fused
+from .kernels.dispatch import kernels
 
-__all__ = ["Segments", "eager", "segment_sum"]
+__all__ = ["Segments"]
 
 
 class Segments(NamedTuple):
@@ -68,19 +67,9 @@ class Segments(NamedTuple):
         assert factor is None or onto is not None
         if x.dtype in (torch.bfloat16, torch.float16):
             x = x.float()
-        weights: tuple[Tensor | None, Tensor | None] = (None, None)
-        if self.weight is not None and self.back_weight is not None:
-            weights = (self.weight.to(x.dtype), self.back_weight.to(x.dtype))
-        if onto is not None and fast(x) and fast(onto):
-            total: Tensor = _SumOnto.apply(
-                x, None if onto is x else onto, factor, *self[:4], *weights
-            )
-            return total
-        flat = x.flatten(0, -2)
-        out = segment_sum(flat, *self[:4], *weights).view(*x.shape[:-2], -1, x.shape[-1])
-        if onto is None:
-            return out
-        return (onto if factor is None else factor[..., None, None] * onto) + out
+        base = None if onto is None or onto is x else onto.to(x.dtype)
+        out: Tensor = _Sums.apply(x, base, factor, onto is x, self)
+        return out
 
     @property
     def transposed(self) -> Segments:
@@ -89,106 +78,68 @@ class Segments(NamedTuple):
         return Segments(self.back_source, self.back_ptr, self.source, self.ptr, *weights)
 
 
-def _bags(x: Tensor, source: Tensor, ptr: Tensor, weight: Tensor | None) -> Tensor:
-    """Rows ``ptr[i]:ptr[i+1]`` of ``source`` summed up; the last bag takes the padding and is left
-    out."""
-    if not x.shape[0]:
-        return x.new_zeros(ptr.shape[0] - 1, x.shape[1])
-    if fused(x):
-        from .kernels.cuda import segment_sums
+def _bags(
+    x: Tensor, where: Segments, onto: Tensor | None = None, factor: Tensor | None = None
+) -> Tensor:
+    """The sums without a gradient."""
+    flat = x.detach() if x.dim() == 2 else x.detach().flatten(0, -2)
+    shape = (*x.shape[:-2], -1, x.shape[-1])
+    source, ptr, weight = where.source, where.ptr, where.weight
+    if not flat.shape[0]:
+        out = flat.new_zeros(ptr.shape[0] - 1, flat.shape[1])
+    elif (own := kernels(flat)) is not None:
+        weight = None if weight is None else weight.to(flat.dtype)
+        base = None if onto is None else onto.detach().flatten(0, -2)
+        return own.segment_sums(flat, source, ptr, weight, base, factor).view(shape)
+    else:
+        weight = None if weight is None else weight.to(flat.dtype)
+        out = embedding_bag(source, flat, ptr, mode="sum", per_sample_weights=weight)
+        out = out[:-1]  # the last bag takes the padding
+    out = out.view(shape)
+    return out if onto is None else _scaled(onto.detach(), factor) + out
 
-        return segment_sums(x, source, ptr, weight)
-    return embedding_bag(source, x.detach(), ptr, mode="sum", per_sample_weights=weight)[:-1]
+
+def _scaled(onto: Tensor, factor: Tensor | None) -> Tensor:
+    return onto if factor is None else factor[..., None, None] * onto
 
 
-def eager() -> bool:
-    """Whether plain kernels will do: no second derivative is asked for."""
-    return not torch.is_grad_enabled()
+class _Sums(torch.autograd.Function):
+    """f z + S x, with z = x if ``itself``; the gradient is a sum of the same kind."""
 
-
-class _SegmentSum(torch.autograd.Function):
     @staticmethod
     def forward(
+        ctx: Any,
         x: Tensor,
-        source: Tensor,
-        ptr: Tensor,
-        back_source: Tensor,  # noqa: ARG004
-        back_ptr: Tensor,  # noqa: ARG004
-        weight: Tensor | None,
-        back_weight: Tensor | None,  # noqa: ARG004
+        onto: Tensor | None,
+        factor: Tensor | None,
+        itself: bool,
+        where: Segments,
     ) -> Tensor:
-        return _bags(x, source, ptr, weight)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG004
-        _, *structure = inputs
-        ctx.save_for_backward(*structure)
+        base = x if itself else onto
+        ctx.save_for_backward(None if factor is None else base, factor)
+        ctx.itself, ctx.where, ctx.onto = itself, where, onto is not None
+        return _bags(x, where, base, factor)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        source, ptr, back_source, back_ptr, weight, back_weight = ctx.saved_tensors
+        base, factor = ctx.saved_tensors
+        back, again = ctx.where.transposed, torch.is_grad_enabled()
         grad = grad.contiguous()
-        if eager():
-            into = _bags(grad, back_source, back_ptr, back_weight)
-        else:
-            into = segment_sum(grad, back_source, back_ptr, source, ptr, back_weight, weight)
-        return (into, *(None,) * 6)
+        onto = grad if ctx.itself else None
+        step = factor if ctx.itself else None
+        into = back.sum(grad, onto, step) if again else _bags(grad, back, onto, step)
+        of_onto = _scaled(grad, factor) if ctx.onto and ctx.needs_input_grad[1] else None
+        of_factor = None
+        if factor is not None and ctx.needs_input_grad[2]:
+            of_factor = _dots(base, grad, factor, again)
+        return into, of_onto, of_factor, None, None
 
 
-class _SumOnto(torch.autograd.Function):
-    """Stacked sums added to ``onto``, which is x itself if ``None``, in one kernel each way."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, onto: Tensor | None, factor: Tensor | None, *structure: Tensor | None
-    ) -> Tensor:
-        source, ptr, _, _, weight, _ = structure
-        assert source is not None and ptr is not None
-        base = x if onto is None else onto
-        ctx.save_for_backward(None if factor is None else base, factor, *structure)
-        ctx.itself = onto is None
-        return _summed(x, source, ptr, weight, base, factor)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        from .kernels.cuda import replica_dots
-
-        base, factor, _, _, source, ptr, _, weight = ctx.saved_tensors
-        grad = grad.contiguous()
-        of_factor = None if factor is None else replica_dots(base, grad)
-        if ctx.itself:
-            into, of_onto = _summed(grad, source, ptr, weight, grad, factor), None
-        else:
-            into = _summed(grad, source, ptr, weight, None, None)
-            of_onto = grad if factor is None else factor[:, None, None] * grad
-        return into, of_onto, of_factor, *(None,) * 6
-
-
-def _summed(
-    x: Tensor,
-    source: Tensor,
-    ptr: Tensor,
-    weight: Tensor | None,
-    onto: Tensor | None,
-    factor: Tensor | None,
-) -> Tensor:
-    from .kernels.cuda import segment_sums
-
-    flat = None if onto is None else onto.flatten(0, 1)
-    out = segment_sums(x.flatten(0, 1), source, ptr, weight, flat, factor)
-    return out.view(len(x), -1, x.shape[2])
-
-
-def segment_sum(
-    x: Tensor,
-    source: Tensor,
-    ptr: Tensor,
-    back_source: Tensor,
-    back_ptr: Tensor,
-    weight: Tensor | None = None,
-    back_weight: Tensor | None = None,
-) -> Tensor:
-    """See :class:`Segments`."""
-    out: Tensor = _SegmentSum.apply(x, source, ptr, back_source, back_ptr, weight, back_weight)
-    return out
+def _dots(x: Tensor, y: Tensor, like: Tensor, again: bool) -> Tensor:
+    """Σ x y over all of a replica, shaped like ``like``."""
+    own = None if again else kernels(x)
+    if own is None:
+        return (x * y).sum((-2, -1))
+    stacked = (part if like.dim() else part.unsqueeze(0) for part in (x.detach(), y.detach()))
+    out: Tensor = own.replica_dots(*stacked)
+    return out.view(like.shape)

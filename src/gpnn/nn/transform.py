@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,17 @@ from ..graph.partition import Partition, partition
 from ..graph.schemes import Scheme, get_scheme
 from ..graph.vocabulary import Vocabulary
 
-__all__ = ["AddPartition"]
+__all__ = ["AddPartition", "scheme_key"]
+
+
+def scheme_key(name: str) -> int:
+    """A number that stands for a scheme's name, the same on every machine."""
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=7).digest(), "little")
 
 
 @functional_transform("add_partition")
 class AddPartition(BaseTransform):
-    r"""Cuts a graph into parts and keeps them beside it (functional name: :obj:`add_partition`).
+    r"""Partitions a graph and keeps the parts beside it (functional name: :obj:`add_partition`).
 
     ============================ ================ ================================================
     attribute                    dtype, shape     meaning
@@ -30,6 +36,7 @@ class AddPartition(BaseTransform):
     :obj:`part_colour`           int64 [n, width] the scheme's colour of every vertex
     :obj:`part_border`           bool [n]         whether the vertex has a cross edge
     :obj:`part_cross`            bool [m]         whether ``edge_index[:, e]`` joins two parts
+    :obj:`part_scheme`           int64 [1]        a number that stands for the scheme
     :obj:`part_id`               int64 [n]        index in the vocabulary, its size where unseen
     :obj:`part_components`       int64 [1, k + 1] connected components of every part, unseen last
     ============================ ================ ================================================
@@ -38,6 +45,13 @@ class AddPartition(BaseTransform):
     not be compared. No name contains ``index`` or ``batch``, so PyG concatenates all of them
     without a shift. Colours are those of the simple undirected graph under ``edge_index``;
     ``edge_index`` itself is left as it is, and a self-loop is within.
+
+    A :class:`~gpnn.nn.model.GPNN` reads batches of such data straight from PyG's ``DataLoader``:
+
+    >>> dataset = TUDataset("data", "MUTAG", transform=AddPartition())  # doctest: +SKIP
+    >>> model = GPNN.for_data(dataset[:150], outputs=2)  # doctest: +SKIP
+    >>> for data in DataLoader(dataset[:150], batch_size=32, shuffle=True):  # doctest: +SKIP
+    ...     loss = cross_entropy(model(data), data.y)
 
     Args:
         scheme: a name such as ``"core-degree"`` or ``"core+triangle"``, or a :class:`Scheme`.
@@ -78,7 +92,8 @@ class AddPartition(BaseTransform):
         data, slices = copy.copy(dataset._data), dict(dataset.slices or {})
         bounds = slices.get("edge_index", torch.tensor([0, data.edge_index.size(1)]))
         shift = torch.from_numpy(np.repeat(graphs.ptr[:-1], bounds.diff().numpy()))
-        rows = {"part_cross": bounds, "part_components": torch.arange(len(graphs) + 1)}
+        each = torch.arange(len(graphs) + 1)
+        rows = {"part_cross": bounds, "part_components": each, "part_scheme": each}
         vertices = torch.from_numpy(graphs.ptr)
         cut = partition(graphs, self.scheme)
         for name, value in self._attributes(cut, data.edge_index + shift).items():
@@ -95,6 +110,7 @@ class AddPartition(BaseTransform):
             "part_colour": torch.from_numpy(cut.colours),
             "part_border": torch.from_numpy(cut.border),
             "part_cross": ends[0] != ends[1],
+            "part_scheme": torch.full((len(cut.graphs),), scheme_key(self.scheme.name)),
         }
         if self.vocabulary is not None:
             index = self.vocabulary.encode(cut).index

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..nn.kernels.dispatch import fused
+from ..nn.kernels.dispatch import kernels
 from ..nn.parts import PartLinear
 
 __all__ = ["StackedAdamW", "decayed", "parameter_groups"]
@@ -84,10 +84,9 @@ class StackedAdamW:
             for p, g in zip(self.parameters, gradients, strict=True)
         ]
         slope = torch.cat([part.flatten() for part in parts])
-        if fused(self.value):
-            from ..nn.kernels.cuda import adam_step
-
-            adam_step(self, slope, rate, BETAS, EPS)
+        own = kernels(self.value)
+        if own is not None:
+            own.adamw_step(self, slope, rate, BETAS, EPS)
             return
         size = self.lr * rate
         if self.decay is not None:

@@ -143,17 +143,17 @@ def zero_unseen(net: GPNN, seen: SeenLabels | None) -> None:
     """Labels that no training graph has start (and so stay) at zero, like the reserved ones."""
     if seen is None:
         return
-    for table, codes in zip(net.encoder.tables, seen.columns, strict=True):
-        _zero_absent(table, codes, 0)
+    for column, codes in enumerate(seen.columns):
+        _zero_absent(net.encoder.table[net.encoder.rows(column)], codes, 0)
     if seen.edges is None:
         return
     if net.edge_encoder is not None:
-        _zero_absent(net.edge_encoder.tables[0], seen.edges, 1)
+        _zero_absent(net.edge_encoder.table, seen.edges, 1)
     if net.config.gpnn and net.pair.label is not None:
         _zero_absent(net.pair.label, seen.edges, 1)
 
 
-def _zero_absent(table: nn.Parameter, codes: Tensor, first: int) -> None:
+def _zero_absent(table: Tensor, codes: Tensor, first: int) -> None:
     absent = torch.ones(table.shape[0], dtype=torch.bool)
     absent[codes + first] = False
     absent[:first] = False

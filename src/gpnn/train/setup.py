@@ -19,7 +19,7 @@ from ..errors import InputError
 from ..graph.partition import Partition
 from ..graph.vocabulary import UnseenColours, Vocabulary
 from ..nn.config import GPNNConfig
-from ..nn.encode import FeatureEncoder
+from ..nn.encode import multi_hot
 from ..nn.model import GPNN
 from ..nn.prepare import Prepared
 from .model_file import prepare_samples
@@ -27,7 +27,7 @@ from .model_setup import SeenLabels, base_alone, model_config, seen_labels, zero
 from .replica import Replica
 from .resident.build import reside
 from .resident.tables import Resident
-from .seeded import Seeded, undrawn
+from .seeded import Seeded
 
 __all__ = ["CPU", "Setup", "set_up"]
 
@@ -75,9 +75,7 @@ class Setup:
         assert samples.y is not None
         x = torch.zeros(samples.graphs.num_nodes, 0) if samples.x is None else samples.x
         if config.codes:
-            with undrawn():  # its shape is all that counts
-                encoder = FeatureEncoder(1, codes=config.codes)
-            x = encoder.multi_hot(x)
+            x = multi_hot(x, config.codes)
         components = np.zeros((len(samples.graphs), config.parts), np.int64)
         components[:, :-1] = self.cut.components()
         return reside(

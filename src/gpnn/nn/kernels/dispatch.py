@@ -1,24 +1,41 @@
-"""Whether kernels of our own can run on a tensor."""
+"""Which kernels of our own take a tensor."""
 
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 
 import torch
 from torch import Tensor
 
-__all__ = ["fast", "fused"]
+__all__ = ["fast", "kernels", "on_gpu"]
 
 
-def fused(x: Tensor) -> bool:
+def kernels(x: Tensor) -> ModuleType | None:
+    """:mod:`gpnn.nn.kernels.cuda` for tensors on a GPU where Triton is installed,
+    :mod:`gpnn.nn.kernels.cpu` for floats on a CPU, else ``None``: plain PyTorch has to do."""
+    if x.is_cuda:
+        return _module("cuda") if _triton() else None
+    if x.is_cpu and x.dtype in (torch.float32, torch.float64):
+        return _module("cpu")
+    return None
+
+
+def on_gpu(x: Tensor) -> bool:
     """Whether the CUDA kernels take this tensor: it lies on a GPU, and Triton is installed."""
     return x.is_cuda and _triton()
 
 
 def fast(x: Tensor) -> bool:
-    """Whether there are kernels of our own for stacked rows like these."""
-    return x.dim() == 3 and x.dtype is torch.float32 and fused(x)
+    """Whether there are CUDA kernels for stacked rows like these."""
+    return x.dim() == 3 and x.dtype is torch.float32 and on_gpu(x)
+
+
+@cache
+def _module(name: str) -> ModuleType:
+    return import_module(f".{name}", __package__)
 
 
 @cache

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ...nn.grouped import Groups
 from .tables import Resident
 
 __all__ = ["INT", "Room", "RowLayout", "Rows", "group_of", "groups", "with_none"]
@@ -18,15 +17,15 @@ Room = Mapping[str, tuple[int, ...]]
 """Rows by group of every kind."""
 
 
-def groups(room: Room, *kinds: str) -> Groups:
-    """(start, stop, group) of the rows of one or more kinds, one after another."""
+def groups(room: Room, *kinds: str) -> Tensor:
+    """(start, stop, group) of the rows of one or more kinds, one after another, on the CPU."""
     out, at = [], 0
     for kind in kinds:
         for group, size in enumerate(room[kind]):
             if size:
                 out.append((at, at + size, group))
             at += size
-    return tuple(out)
+    return torch.tensor(out, dtype=torch.int64).view(-1, 3)
 
 
 def group_of(room: Room, *kinds: str) -> Tensor:

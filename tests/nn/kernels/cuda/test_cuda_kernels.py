@@ -243,7 +243,7 @@ def test_maps_and_their_gradients(features: int) -> None:
     for one, other in zip(ours, exact, strict=True):
         assert one.grad is not None and other.grad is not None
         close(one.grad, other.grad)
-    groups = ((0, 200, 0), (200, 500, 0))
+    groups = torch.tensor([[0, 200, 0], [200, 500, 0]])
     once = grouped_linear(ours[0], ours[1].mT.unsqueeze(1), None, groups)
     close(once.detach(), linear(exact[0], exact[1]).detach())
 

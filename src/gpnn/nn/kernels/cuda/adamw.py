@@ -11,7 +11,7 @@ from torch import Tensor
 if TYPE_CHECKING:
     from ....train.adamw import StackedAdamW
 
-__all__ = ["adam_step"]
+__all__ = ["adamw_step"]
 
 
 @triton.jit(do_not_specialize=["size"])
@@ -37,7 +37,7 @@ def _adam(value, first, second, slope, lr, decay, rate, step, size, beta1, beta2
     tl.store(second + at, v, mask=inside)
 
 
-def adam_step(
+def adamw_step(
     adam: StackedAdamW, slope: Tensor, rate: Tensor, betas: tuple[float, float], eps: float
 ) -> None:
     """See :class:`gpnn.train.adamw.StackedAdamW`."""

@@ -1,4 +1,4 @@
-"""GPNNConv against the formula by loops, and the look-up against the direct path."""
+"""Equations 1 to 3 against the formula by loops, and the look-up against the direct path."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from gpnn.data.datasets import load_graphs
 from gpnn.errors import InputError
 from gpnn.graph.convert import as_graphs
 from gpnn.nn import memory
-from gpnn.nn.config import GPNNConfig
-from gpnn.nn.conv import GPNNConv
+from gpnn.nn.layer import InteractionLayer
 from gpnn.nn.model import GPNN
-from gpnn.nn.parts import FACTOR_ABOVE, PairEmbedding, PartLinear
+from gpnn.nn.parts import PairEmbedding, PartLinear
 from gpnn.nn.prepare import prepare
 from nn.literal import literal_gpnn
 
@@ -46,9 +45,9 @@ def test_layers_equal_the_formula(kind, d, update, direct):
     graphs = samples(d)
     ready = prepare(as_graphs(graphs), interactions=kind, d=d, layers=2, direct=direct)
     torch.manual_seed(1)
-    parts = ready.vocabulary.size + 1
-    convs = [GPNNConv(5, parts, update) for _ in range(2)]
-    pair = PairEmbedding(parts, 5)
+    keys = torch.arange(ready.parts)
+    convs = [InteractionLayer(5, keys, update) for _ in range(2)]
+    pair = PairEmbedding(keys, 5)
     gamma = torch.randn(ready.graphs.num_nodes, 5)
     cuts = np.split(ready.part, ready.graphs.ptr[1:-1])
     expected = literal_gpnn(
@@ -102,18 +101,7 @@ def test_look_up_equals_direct_forward_and_backward(kind, d, distances, source):
             direct=direct,
         )
         if model is None:
-            config = GPNNConfig(
-                outputs=3,
-                parts=ready.vocabulary.size + 1,
-                codes=(int(codes.max()) + 1,),
-                interactions=kind,
-                d=d,
-                distances=distances,
-                edge_labels=0 if labels is None else 4,
-                hidden=8,
-                base=None,
-            )
-            model = GPNN(config)
+            model = GPNN(outputs=3, hidden=8, base=None, **ready.options)
         state = {name: value.clone() for name, value in model.state_dict().items()}
         model.zero_grad()
         out = model(ready.batch(ids))
@@ -135,38 +123,48 @@ def test_continuous_edge_features_take_the_direct_path():
     features = torch.from_numpy(graphs.edge_labels).double()[:, None] * 0.1
     ready = prepare(graphs, edge_features=features)
     assert not ready.classes.merged
-    config = GPNNConfig(
-        outputs=1, parts=ready.vocabulary.size + 1, edge_features=1, base="gine", hidden=8
-    )
-    model = GPNN(config).eval()
+    model = GPNN(outputs=1, base="gine", hidden=8, **ready.options).eval()
     out = model(ready.batch([0, 1, 2]))
     more = prepare(graphs, edge_features=features + 1)
     assert not torch.allclose(out, model(more.batch([0, 1, 2])))
 
 
 def test_the_reserved_part_starts_at_zero():
-    layer = PartLinear(4, 3, bias=True)
+    layer = PartLinear(torch.arange(4), 3, bias=True)
     x = torch.ones(2, 3)
     part = torch.tensor([3, 3])
-    assert not layer(x, part, ((0, 2, 3),), torch.ones(4)).any()
-    pair = PairEmbedding(4, 3)
+    assert not layer(x, part, torch.tensor([[0, 2, 3]]), torch.ones(4)).any()
+    pair = PairEmbedding(torch.arange(4), 3)
     assert not pair(torch.tensor([[3, 1, 3, 0, 0], [3, 2, 0, 0, 0], [1, 2, 3, 0, 0]])).any()
     assert pair(torch.tensor([[1, 2, 0, 0, 0]])).all()
 
 
+@pytest.mark.parametrize("factored", [False, True])
+def test_a_map_before_the_maps_of_parts_is_joined_with_them(factored):
+    layer = PartLinear(torch.arange(4), 3, factored, bias=True)
+    first = torch.nn.Linear(3, 3)
+    x, part, scale = torch.randn(6, 3), torch.tensor([0, 0, 1, 2, 2, 3]), torch.randn(4)
+    groups = torch.tensor([[0, 2, 0], [2, 3, 1], [3, 5, 2], [5, 6, 3]])
+    one = layer(x, part, groups, scale, before=first)
+    two = layer(first(x), part, groups, scale)
+    assert torch.allclose(one, two, atol=1e-12)
+
+
 def test_many_parts_share_a_basis():
-    few, many = PartLinear(FACTOR_ABOVE, 4), PartLinear(FACTOR_ABOVE + 1, 4, bias=True)
-    assert few.weight.shape[0] == FACTOR_ABOVE and many.weight.shape[0] == 8
+    parts = 33
+    few = PartLinear(torch.arange(parts), 4)
+    many = PartLinear(torch.arange(parts), 4, factored=True, bias=True)
+    assert few.weight.shape[0] == parts and many.weight.shape[0] == 8
     x = torch.randn(5, 4)
-    part = torch.tensor([0, 1, 1, 7, FACTOR_ABOVE])
-    scale = torch.randn(FACTOR_ABOVE + 1)
-    out = many(x, part, (), scale)
+    part = torch.tensor([0, 1, 1, 7, parts - 1])
+    scale = torch.randn(parts)
+    out = many(x, part, torch.zeros(0, 3), scale)
     for row in range(5):
         j = int(part[row])
         weight = torch.einsum("b,bfo->fo", many.mixture[j], many.weight)
         assert torch.allclose(out[row], scale[j] * (x[row] @ weight + many.bias[j]))
-    pair = PairEmbedding(FACTOR_ABOVE + 1, 4)
-    assert sum(p.numel() for p in pair.parameters()) == 4 * (2 * (FACTOR_ABOVE + 1) + 4)
+    pair = PairEmbedding(torch.arange(parts), 4, factored=True)
+    assert sum(p.numel() for p in pair.parameters()) == 4 * (2 * parts + 4)
 
 
 def test_what_does_not_fit_is_said_in_advance(monkeypatch):
@@ -174,14 +172,14 @@ def test_what_does_not_fit_is_said_in_advance(monkeypatch):
     monkeypatch.setattr(memory, "free_bytes", lambda _: 2**20)
     graphs = as_graphs([nx.complete_graph(20)])
     ready = prepare(graphs, layers=1, direct=True)
-    model = GPNN(base=None, outputs=1, parts=ready.parts, layers=1)
+    model = GPNN(base=None, outputs=1, **ready.options)
     with pytest.raises(InputError, match=r"make 7,600 tuples, which need about .* GiB are free"):
         model(ready.batch())
 
 
 def test_repr_reset_and_bad_options():
-    conv = GPNNConv(4, 3)
-    assert repr(conv) == "GPNNConv(4, parts=3, pair_update='tuple')"
-    conv.reset_parameters()
+    layer = InteractionLayer(4, torch.arange(3))
+    assert repr(layer) == "InteractionLayer(4, parts=3, pair_update='tuple')"
+    layer.reset_parameters()
     with pytest.raises(InputError, match=r"Unknown pair_update 'mean'. Choose one of tuple, sum"):
-        GPNNConv(4, 3, "mean")
+        InteractionLayer(4, torch.arange(3), "mean")

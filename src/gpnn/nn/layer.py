@@ -7,17 +7,53 @@ from torch import Tensor, nn
 
 from ..errors import InputError
 from .batch import AlphaRound, GraphBatch
-from .linear import linear
+from .linear import Linear
 from .memory import check_tuples
-from .norm import MLP
+from .norm import MLP, WeightedBatchNorm
 from .parts import PartLinear
 
-__all__ = ["PAIR_UPDATES", "GPNNConv"]
+__all__ = ["PAIR_UPDATES", "InteractionLayer", "PairMLP"]
 
 PAIR_UPDATES = ("tuple", "sum")
 
 
-class GPNNConv(nn.Module):
+class PairMLP(nn.Module):
+    r"""φ, a perceptron of two layers that reads a pair:
+
+    .. math::
+        \varphi(a, b) = \mathrm{ReLU}\big(\mathrm{norm}(a W_1 + b W_2)\big)\, W_3 + c
+
+    Both first maps are taken of every row of an α table at once, since rows are in many tuples.
+
+    Shapes: :meth:`members`: α table [..., rows, f] → [..., 2 · rows, f], row 2r for r as the first
+    member of a tuple and 2r + 1 as the second; forward: their sums [..., tuples, f], weights
+    [..., tuples] → [..., tuples, f].
+    """
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.features = features
+        self.first = Linear(features, 2 * features, bias=False)
+        self.norm = WeightedBatchNorm(features)
+        self.second = Linear(features, features)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        bound = (2 * self.features) ** -0.5  # a unit reads both members
+        nn.init.uniform_(self.first.weight, -bound, bound)
+        self.norm.reset_parameters()
+        self.second.reset_parameters()
+
+    def members(self, alpha: Tensor) -> Tensor:
+        both: Tensor = self.first(alpha)
+        return both.unflatten(-1, (2, self.features)).flatten(-3, -2)
+
+    def forward(self, met: Tensor, weight: Tensor) -> Tensor:
+        out: Tensor = self.second(self.norm(met, weight, relu=True))
+        return out
+
+
+class InteractionLayer(nn.Module):
     r"""The interaction of vertices inside and across parts.
 
     .. math::
@@ -44,27 +80,32 @@ class GPNNConv(nn.Module):
 
     Args:
         features: width of α, β and γ.
-        parts: number of parts, the reserved one for unseen colours included.
+        keys: of the parts, the reserved one for unseen colours last, see
+            :func:`~gpnn.nn.part_weights.part_keys`, [parts].
         pair_update: ``"tuple"`` or ``"sum"``.
+        factored: whether the :math:`W_j` share a basis.
 
     Shapes: γ [n, features], α table of the round before [rows, features] → γ', α table.
     """
 
-    def __init__(self, features: int, parts: int, pair_update: str = "tuple") -> None:
+    def __init__(
+        self, features: int, keys: Tensor, pair_update: str = "tuple", factored: bool = False
+    ) -> None:
         super().__init__()
         if pair_update not in PAIR_UPDATES:
             raise InputError(
                 f"Unknown pair_update {pair_update!r}. Choose one of {', '.join(PAIR_UPDATES)}."
             )
-        self.features, self.parts, self.pair_update = features, parts, pair_update
+        self.features, self.pair_update = features, pair_update
         self.epsilon = nn.Parameter(torch.zeros(()))
         self.mu = nn.Parameter(torch.zeros(()))
         self.beta = MLP(features, features, features)
         self.psi = MLP(features, features, features)
-        self.phi = MLP(2 * features, features, features) if pair_update == "tuple" else None
-        self.beta_map = PartLinear(parts, features, bias=True)
-        self.alpha_map = PartLinear(parts, features)
-        self.omega = nn.Parameter(torch.ones(parts))
+        self.phi = PairMLP(features) if pair_update == "tuple" else None
+        self.beta_map = PartLinear(keys, features, factored, bias=True)
+        self.alpha_map = PartLinear(keys, features, factored)
+        self.omega = nn.Parameter(torch.ones(len(keys)))
+        self.part_dims = {"omega": (0,)}
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -78,7 +119,8 @@ class GPNNConv(nn.Module):
     def forward(
         self, gamma: Tensor, alpha: Tensor, start: Tensor, batch: GraphBatch, layer: int
     ) -> tuple[Tensor, Tensor]:
-        """``alpha`` is the α table of the round before, ``start`` its start rows."""
+        """All three equations in round ``layer``, counted from 0; ``alpha`` is the α table of the
+        round before, ``start`` its start rows."""
         table, told = self.interactions(alpha, start, batch.rounds[layer])
         return self.combine(gamma, told, batch), table
 
@@ -94,8 +136,10 @@ class GPNNConv(nn.Module):
     def combine(self, gamma: Tensor, told: Tensor, batch: GraphBatch) -> Tensor:
         """γ' from γ and what α adds."""
         near = batch.neighbours.sum(gamma, onto=gamma, factor=1 + self.epsilon)
-        beta = self.beta(near, batch.vertex_weight)
-        by_vertex = self.beta_map(beta, batch.part, batch.groups, self.omega)
+        hidden = self.beta.before_second(near, batch.vertex_weight)
+        by_vertex = self.beta_map(
+            hidden, batch.part, batch.groups, self.omega, before=self.beta.second
+        )
         return batch.near.sum(by_vertex, onto=told)
 
     def interact(self, alpha: Tensor, pairs: AlphaRound) -> Tensor:
@@ -104,17 +148,13 @@ class GPNNConv(nn.Module):
         if self.phi is None:
             met = pairs.met.sum(alpha.repeat_interleave(2, dim=-2))
         else:
-            # φ's first map on both members of a tuple at once: row 2r for α_vw, 2r + 1 for α_uw.
-            maps = self.phi.first.weight.unflatten(-1, (2, self.features)).transpose(-3, -2)
-            both = linear(alpha, maps.flatten(-3, -2))
-            met = pairs.met.sum(both.unflatten(-1, (2, self.features)).flatten(-3, -2))
-            met = self.phi.after_first(met, pairs.tuple_weight)
+            met = self.phi(pairs.met.sum(self.phi.members(alpha)), pairs.tuple_weight)
         own = pairs.previous.sum(alpha)
         out: Tensor = self.psi(pairs.tuples.sum(met, own, 1 + self.mu), pairs.weight)
         return out
 
     def __repr__(self) -> str:
         return (
-            f"{self.__class__.__name__}({self.features}, parts={self.parts}, "
+            f"{self.__class__.__name__}({self.features}, parts={self.omega.shape[-1]}, "
             f"pair_update={self.pair_update!r})"
         )

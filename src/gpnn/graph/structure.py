@@ -1,0 +1,79 @@
+"""What GPNN reads of a graph's structure: the group of options that always travels together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from .refine.gpnn import interaction_type
+from .schemes import Scheme, get_scheme
+
+__all__ = ["MAX_LAYERS", "MAX_RADIUS", "Structure"]
+
+MAX_RADIUS, MAX_LAYERS = 5, 32
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Which structure a GPNN reads.
+
+    Attributes:
+        scheme: λ, the rule that partitions a graph.
+        interactions: E^δ, the pairs whose α is learned: ``cross`` edges, all ``edges``, or all
+            ``pairs``.
+        d: radius of N_d, 1 to 5.
+        layers: rounds of Equations 1 to 3, 1 to 32.
+        distances: whether the hop distance of a pair joins its colour λ_E.
+    """
+
+    scheme: str = "core-degree"
+    interactions: str = "edges"
+    d: int = 1
+    layers: int = 3
+    distances: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scheme", _scheme_name(self.scheme))
+        object.__setattr__(self, "interactions", interaction_type(self.interactions))
+        for name, most in (("d", MAX_RADIUS), ("layers", MAX_LAYERS)):
+            value = getattr(self, name)
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if not whole or not 1 <= value <= most:
+                raise InputError(f"{name} must be a whole number, 1 to {most}; got {value!r}.")
+            object.__setattr__(self, name, int(value))
+        if not isinstance(self.distances, bool | np.bool_):
+            raise InputError(f"distances must be True or False; got {self.distances!r}.")
+        object.__setattr__(self, "distances", bool(self.distances))
+
+    @classmethod
+    def split(cls, options: Mapping[str, Any]) -> tuple[Structure, dict[str, Any]]:
+        """The structure that some options name by field, or as ``structure``, and the rest."""
+        rest = dict(options)
+        own = {f.name: rest.pop(f.name) for f in fields(cls) if f.name in rest}
+        whole = rest.pop("structure", None)
+        if whole is None:
+            return cls(**own), rest
+        if own:
+            raise InputError(f"Give either a structure or {', '.join(own)}, not both.")
+        return (whole if isinstance(whole, cls) else cls(**whole)), rest
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        reach = f"d={self.d}{', distances' if self.distances else ''}"
+        return f"{self.scheme}, {self.interactions}, {reach}"
+
+
+def _scheme_name(scheme: str | Scheme) -> str:
+    """As the registry spells it; a scheme of one's own need not be registered."""
+    if not isinstance(scheme, str | Scheme):
+        raise InputError(f"scheme must be the name of a scheme; got {scheme!r}.")
+    try:
+        return get_scheme(scheme).name
+    except InputError:
+        return str(scheme)

@@ -1,0 +1,299 @@
+"""PyG data as the network reads it, graph by graph or as one of PyG's batches."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..errors import InputError
+from ..graph.convert import as_graphs, is_a
+from ..graph.graphs import Graphs
+from ..graph.kernels.csr import edge_positions
+from ..graph.partition import Partition, partition, unique_rows
+from ..graph.schemes import get_scheme
+from ..graph.structure import Structure
+from ..graph.vocabulary import UnseenColours, Vocabulary
+from .batch import GraphBatch
+from .prepare import prepare_graphs
+from .transform import scheme_key
+
+if TYPE_CHECKING:
+    from .model import GPNN
+
+__all__ = ["BASE_ALONE", "batch_of", "data_options", "edge_labels_of", "read_data"]
+
+IntArray = NDArray[np.int64]
+BASE_ALONE = Structure("trivial", "cross", layers=1)
+"""What is read of the structure for a base GNN without GPNN: nothing that costs anything."""
+
+_READ = ("x", "edge_index", "edge_attr", "y", "num_nodes", "batch", "ptr")
+
+
+@dataclass(frozen=True)
+class ReadData:
+    """Graphs, and the arguments of :func:`~gpnn.nn.prepare.prepare_graphs` that came with them."""
+
+    graphs: Graphs
+    fields: dict[str, Any]
+
+
+def read_data(source: Any, node_level: bool) -> ReadData:
+    """PyG's ``Data``, ``Batch``, dataset or list of ``Data``."""
+    items = _items(source)
+    graphs = as_graphs(items) if items else Graphs.concatenate([])
+    edges = [_edge_index(item, position) for position, item in enumerate(items)]
+    counts = np.array([one.shape[1] for one in edges], np.int64)
+    sizes = np.diff(graphs.ptr)
+    joined = torch.cat(edges, dim=1).numpy() if edges else np.zeros((2, 0), np.int64)
+    attributes = _column(items, "edge_attr", counts, "edges")
+    fields: dict[str, Any] = {
+        "x": _column(items, "x", sizes, "vertices"),
+        "y": _targets(items, sizes, node_level),
+        "more": _more(items),
+    }
+    shift = np.repeat(graphs.ptr[:-1], counts)
+    src, dst = joined[0] + shift, joined[1] + shift
+    if attributes is not None:
+        fields |= _edge_fields(graphs, src, dst, attributes)
+    plain = replace(graphs, node_labels=None, edge_labels=None)
+    return ReadData(plain, fields)
+
+
+def data_options(source: Any, structure: Structure, node_level: bool) -> dict[str, Any]:
+    """What a model for PyG data has to be given; see :attr:`~gpnn.nn.prepare.Prepared.options`."""
+    read = read_data(source, node_level)
+    x, features = read.fields["x"], read.fields.get("edge_features")
+    labels, count = read.fields.get("edge_labels"), read.fields.get("label_count")
+    floats = x is None or x.is_floating_point()
+    if count is None:
+        count = 0 if labels is None else int(labels.max(initial=-1)) + 1
+    return {
+        "structure": structure,
+        "vocabulary": Vocabulary.fit(partition(read.graphs, structure.scheme)),
+        "features": 0 if x is None or not floats else int(x.shape[1]),
+        "codes": () if floats else tuple(int(c.max()) + 1 if len(c) else 1 for c in x.T),
+        "edge_labels": count,
+        "edge_features": 0 if features is None else int(features.shape[1]),
+        "level": "node" if node_level else "graph",
+    }
+
+
+def batch_of(data: Any, model: GPNN) -> GraphBatch:
+    """One of PyG's batches, or one graph, as a model reads it: its own structure and parts.
+
+    Colours of the transform ``AddPartition`` are taken where they are there, else computed.
+    """
+    if not is_a(data, "torch_geometric", "BaseData"):
+        raise InputError(
+            f"A GPNN reads batches of prepared graphs, or PyG's Data and Batch; got a "
+            f"{type(data).__name__}. Make batches with prepare(dataset).batches(size=32), or with "
+            "PyG's DataLoader."
+        )
+    config, device = model.config, model.part_colours.device
+    vocabulary = model.vocabulary
+    if vocabulary is None and config.gpnn:
+        raise InputError(
+            "The model was not told which colours its parts are, so those of this batch cannot be "
+            "matched with them. Make it with GPNN(..., **ready.options)."
+        )
+    graphs = as_graphs(data)
+    fields: dict[str, Any] = {"x": None if data.x is None else data.x.detach().cpu()}
+    attributes = data.edge_attr
+    if attributes is not None and (config.edge_labels or config.edge_features):
+        src, dst = (row.numpy() for row in data.edge_index.detach().cpu())
+        floats = bool(config.edge_features)
+        fields |= _edge_fields(graphs, src, dst, attributes.detach().cpu(), floats)
+    plain = replace(graphs, node_labels=None, edge_labels=None)
+    with warnings.catch_warnings():
+        if model.training:
+            warnings.simplefilter("ignore", UnseenColours)
+        structure = config.structure if config.gpnn else BASE_ALONE
+        ready = prepare_graphs(
+            plain,
+            structure,
+            vocabulary if config.gpnn else None,
+            cut=_given_partition(data, plain, structure.scheme) if config.gpnn else None,
+            node_level=config.level == "node",
+            **fields,
+        )
+    batch = ready.batch()
+    kind = next(model.parameters()).dtype
+    return batch.to(device, kind)
+
+
+def _given_partition(data: Any, graphs: Graphs, scheme: str) -> Partition | None:
+    """The partition that the transform left in the data, or ``None``."""
+    colours, key = data.get("part_colour"), data.get("part_scheme")
+    if colours is None or key is None:
+        return None
+    rule = get_scheme(scheme)
+    if bool((key != scheme_key(rule.name)).any()):
+        raise InputError(
+            f"The data were partitioned by another scheme than the model's, '{rule.name}'. Use "
+            f"AddPartition('{rule.name}')."
+        )
+    rows = colours.detach().cpu().numpy()
+    parts, part = unique_rows(rows)
+    return Partition(graphs, rule, rows, parts, part.astype(np.int32))
+
+
+def _items(source: Any) -> list[Any]:
+    if is_a(source, "torch_geometric", "HeteroData"):
+        raise InputError(
+            "Graphs here have one kind of vertex and edge. Turn HeteroData into one with "
+            "data.to_homogeneous()."
+        )
+    if is_a(source, "torch_geometric", "Batch"):
+        source = source.to_data_list()
+    items = [source] if is_a(source, "torch_geometric", "Data") else _listed(source)
+    for position, item in enumerate(items):
+        if is_a(item, "torch_geometric", "HeteroData"):
+            raise InputError(
+                f"Item {position} is HeteroData, and graphs here have one kind of vertex and edge. "
+                "Use data.to_homogeneous()."
+            )
+        if not is_a(item, "torch_geometric", "Data") or item.edge_index is None:
+            raise InputError(f"Item {position} is no PyG Data with an edge_index.")
+    return items
+
+
+def _listed(source: Any) -> list[Any]:
+    if hasattr(source, "__len__") and hasattr(source, "__getitem__"):
+        return [source[k] for k in range(len(source))]
+    return list(source)
+
+
+def _edge_index(item: Any, position: int) -> Tensor:
+    index = item.edge_index.detach().cpu()
+    if index.dim() != 2 or len(index) != 2:
+        raise InputError(
+            f"edge_index of item {position} must have shape [2, m]; got {list(index.shape)}."
+        )
+    return index.long()
+
+
+def _values(items: list[Any], name: str) -> list[Tensor] | None:
+    """An attribute of all items; ``None`` where none has it."""
+    values: list[Any] = [item.get(name) for item in items]
+    if all(value is None for value in values):
+        return None
+    if any(value is None for value in values):
+        missing = next(k for k, value in enumerate(values) if value is None)
+        raise InputError(
+            f"Item {missing} has no {name}, but others do. Give all of them one or none."
+        )
+    return [torch.as_tensor(value).detach().cpu() for value in values]
+
+
+def _column(items: list[Any], name: str, lengths: IntArray, of: str) -> Tensor | None:
+    """An attribute of all items under each other, as long in every graph as it has to be."""
+    values = _values(items, name)
+    if values is None:
+        return None
+    for position, (value, length) in enumerate(zip(values, lengths.tolist(), strict=True)):
+        rows = len(value) if value.dim() else 1
+        if rows != length:
+            raise InputError(
+                f"{name} of item {position} has {rows} rows, and the graph has {length} {of}."
+            )
+    values = [value.unsqueeze(1) if value.dim() == 1 else value for value in values]
+    widths = {tuple(value.shape[1:]) for value in values}
+    if len(widths) > 1:
+        raise InputError(f"{name} differs in width from graph to graph: {sorted(widths)}.")
+    if len({value.is_floating_point() for value in values}) > 1:
+        raise InputError(f"{name} holds floats in some graphs and whole numbers in others.")
+    return torch.cat(values)
+
+
+def _targets(items: list[Any], sizes: IntArray, node_level: bool) -> Tensor | None:
+    values = _values(items, "y")
+    if values is None:
+        return None
+    if node_level:
+        for position, (value, size) in enumerate(zip(values, sizes.tolist(), strict=True)):
+            if len(value) != size:
+                raise InputError(
+                    f"y of item {position} has {len(value)} rows, and the graph has {size} "
+                    "vertices. For labels of graphs leave out node_level."
+                )
+        return torch.cat(values)
+    rows = [value.reshape(1) if not value.dim() else value for value in values]
+    for position, row in enumerate(rows):
+        if len(row) != 1:
+            raise InputError(
+                f"y of item {position} has {len(row)} rows where a graph has one label. Use shape "
+                "[1, k] for k targets, or node_level=True for labels of vertices."
+            )
+    return torch.cat(rows)
+
+
+def _more(items: list[Any]) -> dict[str, list[Any]]:
+    """Further attributes, of those names that every item has."""
+    if not items:
+        return {}
+    names = sorted(set(items[0].keys()) - set(_READ))
+    names = [name for name in names if all(name in item for item in items)]
+    return {name: [item[name] for item in items] for name in names}
+
+
+def _edge_fields(
+    graphs: Graphs, src: IntArray, dst: IntArray, attributes: Tensor, floats: bool = False
+) -> dict[str, Any]:
+    """Attributes of given edges as labels or features of CSR entries; with ``floats`` they are
+    features, whatever they look like."""
+    labels, count = (None, None) if floats else edge_labels_of(attributes)
+    if labels is None:
+        return {"edge_features": _per_entry(graphs, src, dst, attributes.float())}
+    column = _per_entry(graphs, src, dst, labels.double().unsqueeze(1))
+    return {"edge_labels": column[:, 0].long().numpy(), "label_count": count}
+
+
+def edge_labels_of(attributes: Tensor) -> tuple[Tensor | None, int | None]:
+    """Edge attributes as one whole number each, and how many there may be, where they are that:
+    one column of whole numbers, or one-hot rows. Other floats are features: ``None``."""
+    if attributes.dim() == 1:
+        attributes = attributes.unsqueeze(1)
+    if attributes.dim() != 2:
+        raise InputError(
+            f"edge_attr must have shape [edges, columns]; got {list(attributes.shape)}."
+        )
+    one_hot = attributes.shape[1] > 1 and bool(
+        (((attributes == 0) | (attributes == 1)).all(1) & (attributes.sum(1) == 1)).all()
+    )
+    if one_hot:
+        return attributes.argmax(1), int(attributes.shape[1])
+    if attributes.is_floating_point():
+        return None, None
+    if attributes.shape[1] > 1:
+        raise InputError(
+            f"edge_attr has {attributes.shape[1]} columns of whole numbers. Join them into one "
+            "label per edge, or give floats."
+        )
+    return attributes[:, 0].long(), None
+
+
+def _per_entry(graphs: Graphs, src: IntArray, dst: IntArray, values: Tensor) -> Tensor:
+    """Values of given edges at the CSR entries of these edges, both directions alike."""
+    values = values.reshape(len(values), -1)
+    out = values.new_zeros(len(graphs.indices), values.shape[1])
+    pairs = [
+        edge_positions(graphs.indptr, graphs.indices, *ends) for ends in ((dst, src), (src, dst))
+    ]
+    real = torch.from_numpy(pairs[0] >= 0)
+    for position in pairs:
+        out[torch.from_numpy(position)[real]] = values[real]
+    for position in pairs:
+        wrong = (out[torch.from_numpy(position)[real]] != values[real]).any(1)
+        if bool(wrong.any()):
+            e = int(torch.nonzero(real)[torch.nonzero(wrong)[0, 0], 0])
+            raise InputError(
+                f"The two directions of edge {e} have different features. Graphs are undirected "
+                "here: give both directions the same."
+            )
+    return out

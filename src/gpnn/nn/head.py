@@ -1,0 +1,109 @@
+"""From vertex embeddings to outputs."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from .batch import GraphBatch
+from .dropout import Dropout
+from .linear import Linear
+from .norm import WeightedBatchNorm
+from .part_weights import draw_parts
+
+__all__ = ["Head"]
+
+
+class Head(nn.Module):
+    r"""Readout and what follows it.
+
+    .. math::
+        z_G = \mathrm{readout}_{v \in G}\, h_v, \qquad
+        y_G = \sigma\big(\mathrm{norm}(z_G)\, A + \mathrm{norm}(c_G)\, C + a\big)\, B + b
+
+    :math:`c_G` counts the connected components of every part. In node tasks :math:`z = h_v`, and
+    the counts of its graph join every vertex. A linear head ends before :math:`\sigma`.
+
+    Args:
+        inputs, hidden, outputs: widths; ``hidden`` is ``None`` for a linear head.
+        keys: of the parts whose components are counted, or ``None``.
+        node: whether outputs belong to vertices.
+        mean: whether the readout is a mean; else it is a sum.
+        norm: whether :math:`z_G` is normalised.
+
+    Shapes: blocks of features [..., n, width], together ``inputs`` wide → [..., graphs, outputs],
+    or [..., n, outputs] in the order of the input.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        hidden: int | None,
+        outputs: int,
+        keys: Tensor | None,
+        node: bool,
+        mean: bool,
+        norm: bool,
+        dropout: Dropout,
+    ) -> None:
+        super().__init__()
+        self.node, self.mean, self.dropout = node, mean, dropout
+        self.keys, self.part_dims = keys, {"counts": (0,)}
+        self.norm = WeightedBatchNorm(inputs) if norm else None
+        self.first = None if hidden is None else Linear(inputs, hidden)
+        self.second = Linear(inputs if hidden is None else hidden, outputs)
+        self.counts = self.count_norm = None
+        if keys is not None:
+            reader = self.second if self.first is None else self.first
+            self.counts = nn.Parameter(torch.empty(len(keys), reader.out_features))
+            self.count_norm = WeightedBatchNorm(len(keys), bias=False)
+            each = dict.fromkeys(("weight", "bias", "running_mean", "running_var"), (0,))
+            self.count_norm.part_dims = each
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for module in (self.norm, self.first, self.second, self.count_norm):
+            if module is not None:
+                module.reset_parameters()
+        if self.counts is not None:
+            assert self.keys is not None
+            reader = self.second if self.first is None else self.first
+            bound = 1 / math.sqrt(reader.in_features)
+            draw_parts(self.counts, (0,), self.keys, uniform=bound)
+
+    def forward(self, blocks: list[Tensor], batch: GraphBatch) -> Tensor:
+        """Block by block, so that no wide row is made for every vertex."""
+        z = self.read(blocks, batch)
+        weight = batch.vertex_weight if self.node else batch.graph_weight
+        rows = batch.vertex_id if self.node else batch.graph_id
+        if self.norm is not None:
+            z = self.norm(z, weight)
+        counted = self._counted(batch, z.dtype, weight)
+        if self.first is None:
+            out: Tensor = self.second(self.dropout(z, rows))
+            return out if counted is None else out + counted
+        z = self.first(z)
+        z = torch.relu(z if counted is None else z + counted)
+        return self.second(self.dropout(z, rows))
+
+    def read(self, blocks: list[Tensor], batch: GraphBatch) -> Tensor:
+        """z of every graph, or of every vertex in the order of the input."""
+        if self.node:
+            assert batch.order is not None
+            return torch.cat([batch.order.sum(block) for block in blocks], dim=-1)
+        z = torch.cat([batch.readout.sum(block) for block in blocks], dim=-1)
+        return z / batch.vertices.to(z.dtype).clamp(min=1) if self.mean else z
+
+    def _counted(
+        self, batch: GraphBatch, dtype: torch.dtype, weight: Tensor | None
+    ) -> Tensor | None:
+        if self.counts is None or self.count_norm is None:
+            return None
+        counts = batch.components.to(dtype)
+        if self.node:
+            assert batch.order is not None
+            counts = batch.order.sum(batch.readout.transposed.sum(counts))
+        normed: Tensor = self.count_norm(counts, weight)
+        return normed @ self.counts

@@ -1,0 +1,23 @@
+"""Kernels for the CPU where plain PyTorch takes many operations, each beside the plain code.
+
+On small graphs a step of PyTorch is mostly the cost of calling operations. These loops, compiled by
+numba, do what several of them do in one pass over the rows, one after another, so that the result
+does not depend on the number of threads.
+"""
+
+from .adamw import adamw_step
+from .codes import add_rows, sum_rows
+from .dropout import drop
+from .norm import normalise, scale_rows
+from .sums import replica_dots, segment_sums
+
+__all__ = [
+    "adamw_step",
+    "add_rows",
+    "drop",
+    "normalise",
+    "replica_dots",
+    "scale_rows",
+    "segment_sums",
+    "sum_rows",
+]

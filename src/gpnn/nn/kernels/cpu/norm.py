@@ -1,0 +1,201 @@
+"""Weighted batch normalisation; the plain code is :mod:`gpnn.nn.norm`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ._jit import jit
+from .sums import NO_NUMBERS
+
+__all__ = ["normalise", "scale_rows"]
+
+
+BLOCK = 64
+"""Rows that are summed in the precision of the data before they join a sum in double precision."""
+
+
+@jit
+def _apply(x, weight, gain, bias, running_mean, running_var, eps, momentum, relu, out, stats):
+    """``stats`` gets mean, 1/σ and Σ w."""
+    replicas, rows, width = x.shape
+    zero, unit = x.dtype.type(0), x.dtype.type(1)
+    part, middle = np.empty(width, x.dtype), np.empty(width, x.dtype)
+    steep, shift = np.empty(width, x.dtype), np.empty(width, x.dtype)
+    for r in range(replicas):
+        mean, spread = np.zeros(width), np.zeros(width)
+        total = 0.0
+        for start in range(0, rows, BLOCK):
+            part[:] = 0
+            for i in range(start, min(start + BLOCK, rows)):
+                w = weight[r, i] if len(weight) else unit
+                total += w
+                for c in range(width):
+                    part[c] += w * x[r, i, c]
+            for c in range(width):
+                mean[c] += part[c]
+        total = max(total, 1.0)
+        for c in range(width):
+            mean[c] /= total
+            middle[c] = mean[c]
+        for start in range(0, rows, BLOCK):
+            part[:] = 0
+            for i in range(start, min(start + BLOCK, rows)):
+                w = weight[r, i] if len(weight) else unit
+                for c in range(width):
+                    off = x[r, i, c] - middle[c]
+                    part[c] += w * off * off
+            for c in range(width):
+                spread[c] += part[c]
+        for c in range(width):
+            variance = spread[c] / total
+            scale = 1 / np.sqrt(variance + eps)
+            stats[r, 0, c], stats[r, 1, c], stats[r, 2, c] = mean[c], scale, total
+            steep[c] = scale * gain[r, c]
+            shift[c] = bias[r, c] - mean[c] * scale * gain[r, c]
+            unbiased = variance * total / max(total - 1, 1.0)
+            running_mean[r, c] += momentum * (mean[c] - running_mean[r, c])
+            running_var[r, c] += momentum * (unbiased - running_var[r, c])
+        for i in range(rows):
+            if relu:
+                for c in range(width):
+                    out[r, i, c] = max(x[r, i, c] * steep[c] + shift[c], zero)
+            else:
+                for c in range(width):
+                    out[r, i, c] = x[r, i, c] * steep[c] + shift[c]
+
+
+@jit
+def _unapply(x, weight, grad, out, gain, stats, relu, into, into_gain, into_bias):
+    replicas, rows, width = x.shape
+    zero, unit = x.dtype.type(0), x.dtype.type(1)
+    first, second = np.empty(width, x.dtype), np.empty(width, x.dtype)
+    middle, steep = np.empty(width, x.dtype), np.empty(width, x.dtype)
+    level, slope = np.empty(width, x.dtype), np.empty(width, x.dtype)
+    for r in range(replicas):
+        of_gain, of_bias = np.zeros(width), np.zeros(width)
+        for c in range(width):
+            middle[c] = stats[r, 0, c]
+        for start in range(0, rows, BLOCK):
+            first[:] = 0
+            second[:] = 0
+            for i in range(start, min(start + BLOCK, rows)):
+                for c in range(width):
+                    g = grad[r, i, c]
+                    if relu:
+                        g = g if out[r, i, c] > zero else zero
+                    first[c] += g
+                    second[c] += g * (x[r, i, c] - middle[c])
+            for c in range(width):
+                of_bias[c] += first[c]
+                of_gain[c] += second[c]
+        for c in range(width):
+            scale, total = stats[r, 1, c], stats[r, 2, c]
+            into_bias[r, c], into_gain[r, c] = of_bias[c], of_gain[c] * scale
+            steep[c] = scale * gain[r, c]
+            level[c] = scale * gain[r, c] * of_bias[c] / total
+            slope[c] = scale * gain[r, c] * scale * scale * of_gain[c] / total
+        for i in range(rows):
+            w = weight[r, i] if len(weight) else unit
+            for c in range(width):
+                g = grad[r, i, c]
+                if relu:
+                    g = g if out[r, i, c] > zero else zero
+                into[r, i, c] = steep[c] * g - w * (level[c] + slope[c] * (x[r, i, c] - middle[c]))
+
+
+@jit
+def _scale(x, steep, shift, relu, out):
+    replicas, rows, width = x.shape
+    zero = x.dtype.type(0)
+    for r in range(replicas):
+        for i in range(rows):
+            for c in range(width):
+                value = x[r, i, c] * steep[r, c] + shift[r, c]
+                out[r, i, c] = max(value, zero) if relu else value
+
+
+class _Normalise(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor | None,
+        gain: Tensor,
+        bias: Tensor,
+        running: tuple[Tensor, Tensor],
+        eps: float,
+        momentum: float,
+        relu: bool,
+        plain: Any,
+    ) -> Tensor:
+        x = x.contiguous()
+        out = torch.empty_like(x)
+        stats = torch.empty(*gain.shape[:-1], 3, gain.shape[-1], dtype=torch.float64)
+        arrays = [_stacked(part, 2).numpy() for part in (gain, bias, *running)]
+        _apply(_stacked(x, 3).numpy(), _weights(weight, x), *arrays, eps, momentum, relu,
+               _stacked(out, 3).numpy(), _stacked(stats, 3).numpy())  # fmt: skip
+        ctx.save_for_backward(x, weight, gain, bias, out, stats)
+        ctx.relu, ctx.plain = relu, plain
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight, gain, bias, out, stats = ctx.saved_tensors
+        if torch.is_grad_enabled():  # a second derivative is asked for: by the plain code
+            again = ctx.plain(x, weight, gain, bias)
+            slopes = torch.autograd.grad(again, (x, gain, bias), grad, create_graph=True)
+            return slopes[0], None, *slopes[1:], *(None,) * 5
+        grad = grad.contiguous()
+        into, of_gain, of_bias = (torch.empty_like(part) for part in (x, gain, gain))
+        _unapply(_stacked(x, 3).numpy(), _weights(weight, x), _stacked(grad, 3).numpy(),
+                 _stacked(out, 3).numpy(), _stacked(gain, 2).numpy(), _stacked(stats, 3).numpy(),
+                 ctx.relu, _stacked(into, 3).numpy(), _stacked(of_gain, 2).numpy(),
+                 _stacked(of_bias, 2).numpy())  # fmt: skip
+        return into, None, of_gain, of_bias, *(None,) * 5
+
+
+def normalise(
+    x: Tensor,
+    weight: Tensor | None,
+    gain: Tensor,
+    bias: Tensor,
+    running: tuple[Tensor, Tensor],
+    eps: float,
+    momentum: float,
+    relu: bool,
+    plain: Any,
+) -> Tensor:
+    """See :class:`gpnn.nn.norm.WeightedBatchNorm`, in training; the running statistics move on.
+
+    Args:
+        plain: the same as a function of x, weight, gain and bias that can be differentiated twice.
+
+    Shapes: x [(R,) rows, f], weight [(R,) rows], gain, bias and statistics [(R,) f].
+    """
+    out: Tensor = _Normalise.apply(x, weight, gain, bias, running, eps, momentum, relu, plain)
+    return out
+
+
+def scale_rows(x: Tensor, steep: Tensor, shift: Tensor, relu: bool) -> Tensor:
+    """x · steep + shift, negative entries cut off with ``relu``; no gradient."""
+    x = x.contiguous()
+    out = torch.empty_like(x)
+    arrays = (_stacked(x, 3), _stacked(steep, 2), _stacked(shift, 2))
+    _scale(*(part.numpy() for part in arrays), relu, _stacked(out, 3).numpy())
+    return out
+
+
+def _stacked(x: Tensor, dimensions: int) -> Tensor:
+    x = x.detach()
+    return x if x.dim() == dimensions else x.unsqueeze(0)
+
+
+def _weights(weight: Tensor | None, x: Tensor) -> np.ndarray:
+    if weight is None:
+        return NO_NUMBERS[x.dtype].reshape(0, 0)
+    found: np.ndarray = _stacked(weight.to(x.dtype), 2).numpy()
+    return found
