@@ -38,7 +38,7 @@ def test_csv_of_classes(tmp_path: Path) -> None:
     assert found.y is not None
     assert found.y.tolist() == [0, 1] * 4
     assert found.ids == MOLECULES
-    assert found.codes[0] == 5  # C, N, O, Cl, Br
+    assert found.encoder.codes[0] == 5  # C, N, O, Cl, Br
     assert found.encoder.smiles == "smiles"
 
 
@@ -130,7 +130,7 @@ def test_tasks_are_told_by_labels() -> None:
 
 def test_mutag_is_read_with_its_labels() -> None:
     found = load_samples("MUTAG")
-    assert (len(found), found.codes, len(found.encoder.edges)) == (188, (7,), 4)
+    assert (len(found), found.encoder.codes, len(found.encoder.edges)) == (188, (7,), 4)
     assert found.counts() == {"-1": 63, "1": 125}
     one = load_samples("MUTAG:5", like=found.encoder)
     low, high = found.graphs.ptr[5], found.graphs.ptr[6]

@@ -14,9 +14,9 @@ from gpnn.graph.classes import InteractionClasses, interaction_classes
 from gpnn.graph.graphs import Graphs
 from gpnn.graph.partition import partition
 from gpnn.graph.registry import _registry, register_scheme
+from gpnn.graph.structure import Structure
 from gpnn.nn.batch import GraphBatch
-from gpnn.train.model_file import prepare_samples
-from gpnn.train.model_setup import model_config
+from gpnn.train.setup import model_config, prepare_samples
 from train.cycles import samples
 
 
@@ -64,13 +64,13 @@ def test_classes_come_back_as_they_were(
     held = samples()
     graphs, labels = held.graphs, held.edge_labels if labelled else None
     part = partition(graphs, "core-degree").part
-    truth = interaction_classes(graphs, part, interactions, d, 2, labels, distances)
-    arguments = (graphs, part, interactions, d, 2, labels, distances)
+    structure = Structure("core-degree", interactions, d, 2, distances)
+    truth = interaction_classes(graphs, part, structure, labels)
+    arguments = (graphs, part, structure, labels)
     check_equal(cached_classes(*arguments), truth)
     read_only()
     again = cached_classes(*arguments)
     check_equal(again, truth)
-    check_equal(again.select([3, 0]).pair_class, truth.select([3, 0]).pair_class)
 
 
 def test_other_inputs_are_other_classes() -> None:
@@ -79,23 +79,24 @@ def test_other_inputs_are_other_classes() -> None:
     part = partition(graphs, "degree").part
     other = Graphs(graphs.ptr, graphs.indptr, graphs.indices[::-1].copy())
     cases = [
-        (graphs, part, "edges", 1, 2, labels, False),
-        (graphs, part * 2, "edges", 1, 2, labels, False),
-        (graphs, part, "cross", 1, 2, labels, False),
-        (graphs, part, "edges", 2, 2, labels, False),
-        (graphs, part, "edges", 1, 1, labels, False),
-        (graphs, part, "edges", 1, 2, None, False),
-        (graphs, part, "edges", 1, 2, labels, True),
-        (samples(seed=1).graphs, partition(samples(seed=1).graphs, "degree").part, "edges", 1, 2,
-         samples(seed=1).edge_labels, False),
+        (graphs, part, Structure("degree", "edges", 1, 2, False), labels),
+        (graphs, part * 2, Structure("degree", "edges", 1, 2, False), labels),
+        (graphs, part, Structure("degree", "cross", 1, 2, False), labels),
+        (graphs, part, Structure("degree", "edges", 2, 2, False), labels),
+        (graphs, part, Structure("degree", "edges", 1, 1, False), labels),
+        (graphs, part, Structure("degree", "edges", 1, 2, False), None),
+        (graphs, part, Structure("degree", "edges", 1, 2, True), labels),
+        (samples(seed=1).graphs, partition(samples(seed=1).graphs, "degree").part,
+         Structure("degree", layers=2), samples(seed=1).edge_labels),
     ]  # fmt: skip
     for case in cases:
         cached_classes(*case)
     assert cache.usage()[0] == len(cases)
-    cached_classes(graphs, part, "diamond", 1, 2, labels, False)  # an alias of edges
+    alias = Structure("degree", "diamond", 1, 2, False)  # of edges
+    cached_classes(graphs, part, alias, labels)
     assert cache.usage()[0] == len(cases)
-    assert cache.key_of("x", structure_cache._structure(other)) != cache.key_of(
-        "x", structure_cache._structure(graphs)
+    assert cache.key_of("x", structure_cache._arrays(other)) != cache.key_of(
+        "x", structure_cache._arrays(graphs)
     )
 
 
@@ -117,7 +118,6 @@ def test_a_scheme_of_the_user_is_never_kept() -> None:
     try:
         assert cached_partition(graphs, "core+mine").num_parts == 1
         assert cache.usage()[0] == 0
-        del _registry["mine"]
         register_scheme("mine", lambda graphs: graphs.degree)
         assert cached_partition(graphs, "core+mine").num_parts == 2
     finally:
@@ -128,7 +128,7 @@ def test_small_sets_are_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(structure_cache, "SMALL", 10**6)
     graphs = samples().graphs
     cut = cached_partition(graphs, "core")
-    cached_classes(graphs, cut.part, "edges", 1, 2, None, False)
+    cached_classes(graphs, cut.part, Structure("core", layers=2), None)
     assert cache.usage()[0] == 0
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from gpnn.data.tasks import Task, get_task, roc_auc
+from gpnn.data.tasks import Task, get_task, higher_is_better, roc_auc
 from gpnn.errors import InputError
 
 NAN = float("nan")
@@ -71,9 +71,24 @@ def test_regression_metrics() -> None:
     assert found["rmse"] == pytest.approx(5**0.5)
 
 
+def test_several_targets_are_told_one_by_one() -> None:
+    """The larger unit must not drown the smaller one."""
+    y = torch.tensor([[1.0, 1000.0], [2.0, NAN], [3.0, 3000.0]])
+    scores = torch.tensor([[2.0, 1000.0], [2.0, 5.0], [3.0, 3600.0]])
+    found = Task.REGRESSION.measure(scores, y, (0.5, 1000.0), ("small", "large"))
+    assert found["mae[small]"] == pytest.approx(1 / 3) and found["mae[large]"] == 300
+    assert found["rmse[large]"] == pytest.approx((600**2 / 2) ** 0.5)
+    assert found["scaled_mae"] == pytest.approx((1 / 0.5 + 600 / 1000) / 5)
+    assert "mae" not in found
+
+
 def test_every_task_knows_its_partners() -> None:
-    assert [task.metric for task in Task] == ["accuracy", "roc_auc", "mae", "accuracy"]
-    assert [task.higher_is_better for task in Task] == [True, True, False, True]
+    assert [task.metric(1) for task in Task] == ["accuracy", "roc_auc", "mae", "accuracy"]
+    assert Task.REGRESSION.metric(2) == "scaled_mae"
+    assert [higher_is_better(task.metric(1)) for task in Task] == [True, True, False, True]
+    assert not higher_is_better("scaled_mae") and not higher_is_better("loss")
+    assert [task.chosen_by(2) for task in Task] == ["roc_auc", "roc_auc", "loss", "roc_auc"]
+    assert Task.CLASSIFICATION.chosen_by(3) == "loss"
     assert Task.CLASSIFICATION.outputs(3, 1) == 3
     assert Task.MULTITASK.outputs(0, 12) == 12
 

@@ -33,6 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("GPNN_DATA", raising=False)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(registry, "_registry", {one.name: one for one in list_schemes()})
+    monkeypatch.setattr(registry, "_of_users", set())
     return tmp_path
 
 

@@ -108,11 +108,7 @@ def expand(palette: Palette, start: np.ndarray, tables: Iterable[Any]) -> list[l
     for table in tables:
         rows = out[-1]
         members: list[list[tuple[int, int]]] = [[] for _ in table.previous]
-        if hasattr(table, "entry_ptr"):
-            owner = np.repeat(np.arange(table.size), np.diff(table.entry_ptr))
-        else:
-            owner = table.entry_class
-            assert (np.diff(owner) >= 0).all()
+        owner = np.repeat(np.arange(table.size), np.diff(table.entry_ptr))
         counts = table.entry_count.astype(int)
         for c, t, count in zip(owner, table.entry_tuple, counts, strict=True):
             members[c] += [(rows[table.first[t]], rows[table.second[t]])] * count

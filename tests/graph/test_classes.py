@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpnn.errors import InputError
-from gpnn.graph.classes import InteractionClasses, Selection, interaction_classes
+from gpnn.graph.classes import InteractionClasses, interaction_classes
 from gpnn.graph.graphs import Graphs
 from gpnn.graph.partition import partition
+from gpnn.graph.structure import Structure
 from graph.class_reference import Palette, Slow, expand, multiset, slow_set, weigh
 from strategies import graph_sets, permutation_of, to_graphs
 
@@ -67,7 +68,7 @@ def check_own_rows(found: InteractionClasses, graphs: Graphs) -> None:
     assert found.start_entry is not None
     row = found.pair_class[-1]
     assert len(set(row.tolist())) == len(row)
-    for i in range(found.rounds, 0, -1):
+    for i in range(found.structure.layers, 0, -1):
         table = found.tables[i - 1]
         learned = row < table.size
         before = found.tables[i - 2].size if i > 1 else 0
@@ -83,44 +84,8 @@ def check_own_rows(found: InteractionClasses, graphs: Graphs) -> None:
     assert sorted(found.start_entry[found.start_entry >= 0]) == list(range(len(graphs.indices)))
 
 
-def check_selection(
-    palette: Palette, found: Selection, expected: list[Slow], ids: list[int], graphs: Graphs,
-    merged: bool,
-) -> None:  # fmt: skip
-    alpha = expand(palette, found.start, found.rounds)
-    chosen = [expected[g] for g in ids]
-    shifts = np.cumsum([0] + [int(graphs.ptr[g + 1] - graphs.ptr[g]) for g in ids])
-    near = [
-        (v + s - graphs.ptr[g], u + s - graphs.ptr[g])
-        for g, s in zip(ids, shifts, strict=False)
-        for v, u in expected[g].near
-    ]
-    assert list(zip(found.pair_centre, found.pair_other, strict=True)) == near
-    assert weigh(alpha[0], found.start_weight) == Counter(
-        one.alpha[0][p] for one in chosen for p in one.read
-    )
-    for i, table in enumerate(found.rounds, start=1):
-        size = len(table.previous)
-        rows = found.pair_class[i - 1]
-        expected_rows = [one.alpha[i][p] for one in chosen for p in one.near]
-        assert [alpha[i][r] for r in rows] == expected_rows
-        learned = Counter(one.alpha[i][p] for one in chosen for p in one.learned[i])
-        assert weigh(alpha[i][:size], table.class_weight) == learned
-        tuples = [
-            (alpha[i - 1][a], alpha[i - 1][b])
-            for a, b in zip(table.first, table.second, strict=True)
-        ]
-        read: Counter[tuple[int, int]] = Counter()
-        for one in chosen:
-            read.update(one.tuples[i])
-        assert weigh(tuples, table.tuple_weight) == read  # type: ignore[arg-type]
-        assert (table.class_weight > 0).all()
-        assert (table.tuple_weight > 0).all()
-        if merged:
-            assert len(set(alpha[i])) == len(alpha[i]) == len(learned) + len(found.start)
-            assert len(set(tuples)) == len(tuples)
-    if merged:
-        assert len(set(alpha[0])) == len(alpha[0])
+def structure(which: str, d: int = 1, rounds: int = 3, distances: bool = False) -> Structure:
+    return Structure("trivial", which, d, rounds, distances)
 
 
 def sample(seed: int) -> Graphs:
@@ -146,16 +111,14 @@ def symmetric_labels(graphs: Graphs, seed: int, number: int = 3) -> np.ndarray:
 def test_classes_are_those_of_equation_2(which: str, d: int, rounds: int) -> None:
     graphs = sample(VARIANTS.index((which, d, rounds)))
     part = np.random.default_rng(rounds).integers(0, 3, graphs.num_nodes)
-    rng = np.random.default_rng(d)
     for labelled, distances, merge in OPTIONS:
         labels = symmetric_labels(graphs, d) if labelled else None
         palette = Palette()
-        found = interaction_classes(graphs, part, which, d, rounds, labels, distances, merge)
+        found = interaction_classes(
+            graphs, part, structure(which, d, rounds, distances), labels, merge
+        )
         expected = slow_set(palette, graphs, part, labels, which, d, rounds, distances)
         check_classes(palette, found, expected, graphs, part)
-        for ids in ([], [3], rng.integers(0, len(graphs), 12).tolist(), range(len(graphs))):
-            picked = found.select(np.array(list(ids), np.int64))
-            check_selection(palette, picked, expected, list(ids), graphs, merge)
 
 
 @given(graph_sets(max_nodes=7), st.sampled_from(VARIANTS), st.sampled_from(OPTIONS), st.data())
@@ -168,33 +131,9 @@ def test_classes_of_any_graphs(
     part = np.array(data.draw(st.lists(st.integers(-2, 2), min_size=n, max_size=n)), np.int64)
     labels = symmetric_labels(graphs, 1) if labelled else None
     palette = Palette()
-    found = interaction_classes(graphs, part, which, d, rounds, labels, distances, merge)
+    found = interaction_classes(graphs, part, structure(which, d, rounds, distances), labels, merge)
     expected = slow_set(palette, graphs, part, labels, which, d, rounds, distances)
     check_classes(palette, found, expected, graphs, part)
-    ids = data.draw(st.lists(st.integers(0, len(graphs) - 1), max_size=5)) if len(graphs) else []
-    check_selection(palette, found.select(ids), expected, ids, graphs, merge)
-
-
-@pytest.mark.parametrize("which", TYPES)
-def test_a_batch_has_the_classes_it_has_alone(which: str) -> None:
-    graphs = sample(7)
-    part = partition(graphs, "core-degree").part
-    found = interaction_classes(graphs, part, which, rounds=3)
-    ids = [9, 1, 9, 12, 4]
-    batch = Graphs.concatenate([graphs[g] for g in ids])
-    own = np.concatenate([part[graphs.ptr[g] : graphs.ptr[g + 1]] for g in ids])
-    alone = interaction_classes(batch, own, which, rounds=3).select(range(len(ids)))
-    picked = found.select(ids)
-    for one, other in zip(picked.rounds, alone.rounds, strict=True):
-        for name in ("previous", "first", "entry_class", "class_weight", "tuple_weight"):
-            assert len(getattr(one, name)) == len(getattr(other, name))
-        assert sorted(one.class_weight) == sorted(other.class_weight)
-    palette = Palette()
-    mine, theirs = (expand(palette, s.start, s.rounds) for s in (picked, alone))
-    for i in range(3):
-        assert [mine[i + 1][r] for r in picked.pair_class[i]] == [
-            theirs[i + 1][r] for r in alone.pair_class[i]
-        ]
 
 
 @given(graph_sets(), st.sampled_from(VARIANTS), st.integers(0, 9))
@@ -209,11 +148,11 @@ def test_relabelling_changes_nothing(
     palette = Palette()
     histograms = []
     for one, own in ((graphs, part), (graphs.relabelled(order), moved)):
-        found = interaction_classes(one, own, *variant)
+        found = interaction_classes(one, own, structure(*variant))
         alpha = expand(palette, found.start, found.tables)
         histograms.append([
             weigh([alpha[i + 1][c] for c in found.class_id[i][a:b]], found.class_count[i][a:b])
-            for i in range(found.rounds)
+            for i in range(found.structure.layers)
             for a, b in itertools.pairwise(found.class_ptr[i])
         ])  # fmt: skip
     assert histograms[0] == histograms[1]
@@ -222,31 +161,24 @@ def test_relabelling_changes_nothing(
 @pytest.mark.parametrize("merge", [True, False])
 @pytest.mark.parametrize("which", TYPES)
 def test_no_graphs_no_vertices_no_edges(which: str, merge: bool) -> None:
-    none = interaction_classes(Graphs.concatenate([]), [], which, merge=merge)
-    assert len(none) == 0
-    assert none.select([]).pair_class.shape == (3, 0)
+    none = interaction_classes(Graphs.concatenate([]), [], structure(which), merge=merge)
+    assert len(none) == 0 and none.pair_class.shape == (3, 0)
     tiny = Graphs.concatenate([to_graphs(nx.empty_graph(n)) for n in (0, 1, 2)])
-    found = interaction_classes(tiny, [4, 4, 5], which, d=2, merge=merge)
+    found = interaction_classes(tiny, [4, 4, 5], structure(which, d=2), merge=merge)
     assert [table.size for table in found.tables] == [0, 0, 0]
     assert found.pair_ptr.tolist() == [0, 0, 1, 3]
-    picked = found.select([2, 0, 2])
-    assert picked.pair_centre.tolist() == picked.pair_other.tolist() == [0, 1, 2, 3]
-    assert picked.start.tolist() == [[4, 0, 4, 0, 0], [5, 0, 5, 0, 0]]
-    assert picked.start_weight.tolist() == [2, 2]
-    assert picked.pair_class.tolist() == [[0, 1, 0, 1]] * 3
 
 
 def test_a_radius_beyond_the_graph_is_the_whole_graph() -> None:
     graphs = to_graphs(nx.path_graph(4))
-    wide, whole = (interaction_classes(graphs, [0] * 4, "pairs", d) for d in (10**12, 3))
-    assert wide.d == 10**12
+    wide, whole = (interaction_classes(graphs, [0] * 4, structure("pairs", d)) for d in (5, 3))
     assert np.array_equal(wide.pair_class, whole.pair_class)
 
 
 def test_same_arrays_every_time() -> None:
     graphs = sample(3)
     part = partition(graphs, "core-degree").part
-    one, other = (interaction_classes(graphs, part, "pairs") for _ in range(2))
+    one, other = (interaction_classes(graphs, part, structure("pairs")) for _ in range(2))
     assert np.array_equal(one.pair_class, other.pair_class)
     assert repr(one) == repr(other)
     assert repr(one).startswith("InteractionClasses(15 graphs, pairs, ")
@@ -258,9 +190,6 @@ PATH = to_graphs(nx.path_graph(3))
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"interactions": "all"}, "Unknown interactions 'all'. Choose one of cross, star, edges"),
-        ({"d": 0}, "d must be a whole number from 1; got 0."),
-        ({"rounds": True}, "rounds must be a whole number from 1; got True."),
         ({"part": [0, 1]}, "Got 2 part numbers where 3 are needed."),
         ({"part": [0, 0.5, 1]}, "The part numbers hold [0.5], not whole numbers."),
         ({"part": None}, "part is None. Give the part of every vertex: partition(...).part."),
@@ -274,28 +203,21 @@ def test_refusals(options: dict[str, Any], said: str) -> None:
     assert str(caught.value).startswith(said)
 
 
-def test_select_refuses_graphs_that_are_not_there() -> None:
-    found = interaction_classes(PATH, [0, 1, 0])
-    for ids, bad in (([0, 1], 1), ([-1], -1)):
-        with pytest.raises(InputError, match=f"There is no graph {bad}: graphs are 0 to 0."):
-            found.select(ids)
-
-
 def test_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("gpnn.graph.refine.inputs", "gpnn.graph.classes"):
         monkeypatch.setattr(f"{module}.available_bytes", lambda: 2**20)
     star = Graphs.concatenate([PATH, to_graphs(nx.star_graph(2_000))])
     part = np.zeros(star.num_nodes, np.int64)
-    assert interaction_classes(star, part, "pairs", rounds=1).tables[0].size > 0
+    assert interaction_classes(star, part, structure("pairs", rounds=1)).tables[0].size > 0
     with pytest.raises(InputError) as caught:
-        interaction_classes(star, part, "pairs", rounds=2)
+        interaction_classes(star, part, structure("pairs", rounds=2))
     assert str(caught.value) == (
         "interactions='pairs' with d=1 and rounds=2 on graph 1 of 2,001 vertices would need "
         "0.1 GiB of memory; half of what is available here is 0.0 GiB. Leave out the largest "
         "graphs, lower d or rounds, or use interactions='edges'."
     )
     with pytest.raises(InputError, match=r"and merge=False would need .* Give fewer graphs\."):
-        interaction_classes(star, part, "edges", rounds=2, merge=False)
+        interaction_classes(star, part, structure("edges", rounds=2), merge=False)
 
 
 @pytest.mark.data
@@ -315,11 +237,16 @@ def test_known_numbers_of_classes(
     from gpnn.data.datasets import load_graphs
 
     graphs = load_graphs(name, data_dir)
-    found = interaction_classes(graphs, partition(graphs, "core-degree").part, which, rounds=5)
+    part = partition(graphs, "core-degree").part
+    found = interaction_classes(graphs, part, structure(which, rounds=5))
     assert [table.size for table in found.tables] == counts
-    picked = found.select(np.random.default_rng(0).permutation(len(graphs))[:512]).rounds
-    sizes = [len(r.previous) for r in picked]
-    assert (sizes[2], sizes[4], picked[0].class_weight.sum()) == batch
+    ids = np.random.default_rng(0).permutation(len(graphs))[:512]
+    own = [
+        np.concatenate([found.class_id[r][slice(*found.class_ptr[r][g : g + 2])] for g in ids])
+        for r in (2, 4)
+    ]
+    first = [found.class_count[0][slice(*found.class_ptr[0][g : g + 2])].sum() for g in ids]
+    assert (len(np.unique(own[0])), len(np.unique(own[1])), sum(first)) == batch
 
 
 @pytest.mark.data
@@ -331,5 +258,5 @@ def test_known_numbers_of_classes_of_pairs(data_dir: Path) -> None:
     ids = np.random.default_rng(0).choice(len(graphs), 512, replace=False)
     some = Graphs.concatenate([graphs[g] for g in ids])
     own = np.concatenate([part[graphs.ptr[g] : graphs.ptr[g + 1]] for g in ids])
-    found = interaction_classes(some, own, "pairs")
+    found = interaction_classes(some, own, structure("pairs"))
     assert [table.size for table in found.tables] == [364, 1321, 2166]

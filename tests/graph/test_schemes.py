@@ -119,6 +119,7 @@ def test_composition_is_the_common_refinement():
 @pytest.fixture
 def registry(monkeypatch):
     monkeypatch.setattr(registry_module, "_registry", dict(registry_module._registry))
+    monkeypatch.setattr(registry_module, "_of_users", set())
 
 
 @pytest.mark.usefixtures("registry")
@@ -130,8 +131,10 @@ def test_registered_functions_take_part():
         [1, 1],
     ]
     assert "parity" in [scheme.name for scheme in list_schemes()]
-    with pytest.raises(InputError, match="'parity' already"):
-        register_scheme("parity", lambda graphs: graphs.degree)
+    register_scheme("parity", lambda graphs: 1 - graphs.degree % 2)  # again, as in a notebook
+    assert get_scheme("parity")(to_graphs(nx.path_graph(3))).tolist() == [[0], [1], [0]]
+    with pytest.raises(InputError, match="'core' already"):
+        register_scheme("core", lambda graphs: graphs.degree)
     with pytest.raises(InputError, match="'wl-4' already"):
         register_scheme("wl-4", lambda graphs: graphs.degree)
 

@@ -92,10 +92,7 @@ def literal_gpnn(
         ]
         tuples = [(g, v, u, w) for g, v, u in pairs for w in near[g][v]]
         ends = [(alpha[g][v, w], alpha[g][u, w]) for g, v, u, w in tuples]
-        if conv.phi is None:
-            met = [a + b for a, b in ends]
-        else:
-            met = run_pairs(conv.phi, ends)
+        met = [a + b for a, b in ends] if conv.phi is None else run_pairs(conv.phi, ends)
         total = {place: (1 + conv.mu) * alpha[place[0]][place[1:]] for place in pairs}
         for (g, v, u, _), value in zip(tuples, met, strict=True):
             total[g, v, u] = total[g, v, u] + value

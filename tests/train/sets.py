@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from gpnn.data.raw import FEATURES, LABELS, Raw
 from gpnn.data.samples import Samples, encode_samples
 from gpnn.data.tasks import Task
 from gpnn.graph.graphs import Graphs
+from gpnn.graph.kernels.csr import edge_positions
 from gpnn.train.replica import Replica
 
-__all__ = ["node_samples", "random_graph", "replica", "samples", "some_replicas"]
+__all__ = ["edge_featured", "node_samples", "random_graph", "replica", "samples", "some_replicas"]
 
 
 def random_graph(rng: np.random.Generator, n: int, share: float) -> Graphs:
@@ -56,6 +59,17 @@ def samples(task: str = "classification", *, seed: int = 0, floats: bool = False
         np.arange(count),
     )
     return encode_samples(raw, Task(task))
+
+
+def edge_featured() -> Samples:
+    """The same graphs with two floats on every edge instead of a label."""
+    plain = samples()
+    features = torch.rand(len(plain.graphs.indices), 2, generator=torch.Generator().manual_seed(0))
+    rows, columns = plain.graphs.rows, plain.graphs.indices.astype(np.int64)
+    back = edge_positions(plain.graphs.indptr, plain.graphs.indices, columns, rows)
+    features = features + features[torch.from_numpy(back)]
+    encoder = replace(plain.encoder, edges=(), edge_features=2)
+    return replace(plain, encoder=encoder, edge_labels=None, edge_features=features)
 
 
 def node_samples(seed: int = 0, n: int = 30) -> Samples:

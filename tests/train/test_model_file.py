@@ -10,7 +10,7 @@ from gpnn.data.samples import encode_samples
 from gpnn.errors import InputError
 from gpnn.graph.vocabulary import UnseenColours
 from gpnn.train.fit import Fitted, TrainConfig, fit
-from gpnn.train.model_file import load_model, save_model
+from gpnn.train.model_file import Loaded, load_model, save_model
 from train.cycles import raw, samples
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -56,13 +56,22 @@ def test_damaged_foreign_and_newer_files(fitted: Fitted, tmp_path: Path) -> None
     with pytest.raises(InputError, match=r"was not written by gpnn"):
         load_model(tmp_path)
     content = json.loads(text)
-    card.write_text(json.dumps(content | {"version": 2}))
-    with pytest.raises(InputError, match=r"format version 2, and this gpnn reads up to 1.*upgrade"):
+    card.write_text(json.dumps(content | {"version": 3}))
+    with pytest.raises(InputError, match=r"format version 3, and this gpnn reads ver.*upgrade"):
         load_model(tmp_path)
-    card.write_text(json.dumps({k: v for k, v in content.items() if k != "vocabulary"}))
+    card.write_text(json.dumps(content | {"version": 1}))
+    with pytest.raises(InputError, match=r"format version 1, written by gpnn 0.1.*Train the model"):
+        load_model(tmp_path)
+    (member,) = content["members"]
+    less = {k: v for k, v in member.items() if k != "vocabulary"}
+    card.write_text(json.dumps(content | {"members": [less]}))
     with pytest.raises(InputError, match=r"is damaged: 'vocabulary'"):
         load_model(tmp_path)
-    card.write_text(json.dumps(content | {"config": content["config"] | {"hidden": 9}}))
+    card.write_text(json.dumps(content | {"members": []}))
+    with pytest.raises(InputError, match=r"is damaged: it holds no network"):
+        load_model(tmp_path)
+    wide = member | {"config": member["config"] | {"hidden": 9}}
+    card.write_text(json.dumps(content | {"members": [wide]}))
     with pytest.raises(InputError, match=r"is damaged: the weights do not fit its configuration"):
         load_model(tmp_path)
 
@@ -71,7 +80,7 @@ def test_scores_and_metrics(fitted: Fitted) -> None:
     data = samples()
     scores = fitted.loaded.predict(data)
     assert scores.shape == (24, 2)
-    assert torch.allclose(scores.sum(1), torch.ones(24))
+    assert torch.allclose(scores.sum(1), torch.ones(24).double())
     assert torch.allclose(fitted.loaded.predict(data, batch_size=5), scores, atol=1e-6)
     assert data.y is not None
     accuracy = float((scores.argmax(1) == data.y).float().mean())
@@ -96,3 +105,17 @@ def test_unseen_colours_are_counted_in_one_warning(fitted: Fitted) -> None:
     assert len(colours) == 1
     assert "6 of 11 vertices have a colour not seen" in str(colours[0].message)
     assert len(record) == 2  # and one for the edges, which have no labels here
+
+
+def test_several_networks_answer_with_their_mean(tmp_path: Path) -> None:
+    data = samples()
+    found = fit(data, {"hidden": 8, "layers": 2}, TrainConfig(epochs=2), ensemble=3)
+    save_model(tmp_path, found.loaded)
+    again = load_model(tmp_path)
+    apart = again.predict_members(data)
+    assert apart.shape == (3, 24, 2) and len({tuple(one.flatten().tolist()) for one in apart}) == 3
+    assert torch.equal(again.predict(data), apart.mean(0))
+    assert torch.equal(apart, found.loaded.predict_members(data))
+    for number, member in enumerate(found.loaded.members):
+        alone = Loaded((member,), again.encoder)
+        assert torch.equal(alone.predict(data), apart[number])

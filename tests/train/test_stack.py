@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from gpnn.nn.dropout import Dropout
-from gpnn.train.ready import make_ready
 from gpnn.train.replica import Replica, Schedule
 from gpnn.train.setup import set_up
-from gpnn.train.stack import stack
-from gpnn.train.trainer import Engine
+from gpnn.train.stack import stack, unstack
+from gpnn.train.stage import stage
+from gpnn.train.trainer import Trainer
 from train.sets import samples, some_replicas
 
 
@@ -24,7 +24,7 @@ def test_round_trip(options: dict) -> None:
     setup = set_up(data, {"hidden": 4, "layers": 2, **options}, replicas)
     nets = [setup.network(one) for one in replicas]
     for r, net in enumerate(nets):
-        net.head_norm.running_mean.fill_(r)
+        net.head.norm.running_mean.fill_(r)
     seeds, rates = torch.tensor([one.seed for one in replicas]), torch.tensor([0.5, 0.2, 0.0])
     step = torch.zeros(1, dtype=torch.int64)
     stacked = stack(nets, seeds, rates, step)
@@ -45,20 +45,23 @@ def test_round_trip(options: dict) -> None:
 
 
 @pytest.mark.parametrize("head", ["mlp", "linear"])
-def test_counts_of_parts_that_training_never_met_do_not_matter(head: str) -> None:
-    """A column that is constant in training is scaled up by hundreds at test time: its weight must
-    be, and stay, zero."""
+@pytest.mark.parametrize("resident", [False, True])
+def test_parts_that_training_never_met_stay_at_zero(head: str, resident: bool) -> None:
+    """A count that is constant in training is scaled up by hundreds at test time: its weight must
+    be, and stay, zero; and so must all else that belongs to such a part."""
     data = samples()
     highest = np.maximum.reduceat(data.graphs.degree, data.graphs.ptr[:-1])
     few = np.flatnonzero(highest < highest.max())
     replicas = [Replica(few, [], [20, 21], seed=0)]
     setup = set_up(data, {"scheme": "degree", "hidden": 8, "layers": 2, "head": head}, replicas)
-    unseen = setup._met(replicas[0])[1]
+    unseen = setup._unseen(replicas[0])
     assert unseen[:-1].any()
-    ready = make_ready(setup, replicas, Schedule(epochs=3, batch_size=4))
-    engine = Engine(ready, torch.device("cpu"))
-    for _ in range(len(engine.plan)):
-        engine.train_step()
-    reader = engine.net.head_first or engine.net.head_second
-    counted = reader.weight[0, :, -setup.config.parts :]
-    assert (counted[:, unseen] == 0).all() and (counted[:, ~unseen] != 0).any()
+    schedule = Schedule(epochs=3, batch_size=4)
+    trainer = Trainer(stage(setup, replicas, schedule, resident=resident), torch.device("cpu"))
+    for _ in range(schedule.epochs * trainer.steps):
+        trainer.train_step()
+    (net,) = unstack(trainer.net, trainer.staged.nets, trainer.source.stacked)
+    counted = net.head.counts
+    assert (counted[unseen] == 0).all() and (counted[~unseen] != 0).any(1).all()
+    assert (net.colour[unseen] == 0).all() and (net.pair.table[unseen] == 0).all()
+    assert (net.layers[0].beta_map.weight[unseen] == 0).all()

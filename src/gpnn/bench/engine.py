@@ -14,12 +14,12 @@ from ..data.datasets import locate
 from ..data.samples import Samples, load_samples
 from ..errors import InputError
 from ..train.capture import Capture
-from ..train.eager import OneModel
-from ..train.model_setup import deterministic, one_thread, pick_device
-from ..train.ready import make_ready
+from ..train.device import deterministic, one_thread, pick_device
 from ..train.replica import IntArray, Replica, Schedule
 from ..train.setup import Setup, set_up
-from ..train.trainer import Engine
+from ..train.stage import stage
+from ..train.trainer import Trainer, uses_resident
+from .eager_loop import EagerLoop
 from .layer import device_name, race
 from .pyg_gin import pyg_run
 from .step import bandwidth, breakdown, floor_bytes, repeated
@@ -170,7 +170,7 @@ def _measure(
     if PROFILED not in fitted:
         return rows + failed, []
 
-    def make() -> Engine:
+    def make() -> Trainer:
         return _engine(setup, replicas[:PROFILED], schedule, device)
 
     return rows + failed, [_step(head, make, effort, copied)]
@@ -178,10 +178,11 @@ def _measure(
 
 def _engine(
     setup: Setup, replicas: list[Replica], schedule: Schedule, device: torch.device
-) -> Engine:
-    engine = Engine(make_ready(setup, replicas, schedule), device)
-    engine.net.train()
-    return engine
+) -> Trainer:
+    staged = stage(setup, replicas, schedule, resident=uses_resident(setup, device))
+    trainer = Trainer(staged, device)
+    trainer.net.train()
+    return trainer
 
 
 def _replica(samples: Samples, batch: int, seed: int) -> Replica:
@@ -196,8 +197,7 @@ def _replica(samples: Samples, batch: int, seed: int) -> Replica:
 def _eager(
     setup: Setup, replica: Replica, stream: list[IntArray], device: torch.device
 ) -> Callable[[], None]:
-    net = setup.network(replica).to(device)
-    run = OneModel(setup, replica, net, device, torch.float32)
+    run = EagerLoop(setup, replica, setup.network(replica), device)
 
     def train() -> None:
         run.train(stream)
@@ -206,7 +206,7 @@ def _eager(
 
 
 def _step(
-    head: dict[str, Any], make: Callable[[], Engine], effort: Effort, copied: float
+    head: dict[str, Any], make: Callable[[], Trainer], effort: Effort, copied: float
 ) -> dict[str, Any]:
     needed = floor_bytes(make())
     found = breakdown(make, effort.steps, effort.repeats)

@@ -62,7 +62,11 @@ def pyg_run(
     categorical features as rows of zeros and ones, which the first map reads."""
     batches = _batches(samples, stream, config, device)
     width = int(batches[0].x.shape[1])
-    net = PyGGIN(width, config.hidden, config.layers, config.outputs, rate).to(device).train()
+    net = (
+        PyGGIN(width, config.hidden, config.structure.layers, config.outputs, rate)
+        .to(device)
+        .train()
+    )
     adam = torch.optim.Adam(net.parameters(), 0.01)
 
     def run() -> None:

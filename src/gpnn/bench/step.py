@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..train.capture import Capture
-from ..train.trainer import Engine
+from ..train.trainer import Trainer
 from .layer import race
 
 __all__ = ["bandwidth", "breakdown", "floor_bytes", "repeated"]
@@ -18,67 +18,67 @@ PARTS = ("forward", "backward", "optimiser", "assemble")
 COPIED = {"cuda": 2**30, "cpu": 2**27}
 
 
-def breakdown(make: Callable[[], Engine], steps: int, repeats: int) -> dict[str, Any]:
+def breakdown(make: Callable[[], Trainer], steps: int, repeats: int) -> dict[str, Any]:
     """Seconds of the parts of a step, by difference: the step is cut short after every part, and
-    each of these beginnings is captured (on a GPU) and timed as a whole step is, on an engine of
+    each of these beginnings is captured (on a GPU) and timed as a whole step is, on an trainer of
     its own. The next batch is put together beside the rest: what counts is the time it adds."""
     runs = []
     for last in range(1, len(PARTS) + 1):
-        engine = make()
-        step = engine.train_step if last == len(PARTS) else _beginning(engine, last)
-        runs.append(repeated(engine, Capture(engine, step), steps))
-    whole = [seconds / steps for seconds in race(runs, repeats, str(engine.device))]
+        trainer = make()
+        step = trainer.train_step if last == len(PARTS) else _beginning(trainer, last)
+        runs.append(repeated(trainer, Capture(trainer, step), steps))
+    whole = [seconds / steps for seconds in race(runs, repeats, str(trainer.device))]
     before = [0.0, *whole[:-1]]
     parts = {name: max(0.0, b - a) for name, a, b in zip(PARTS, before, whole, strict=True)}
-    return {"seconds": whole[-1], "parts": parts, "kernels": _kernels(engine)}
+    return {"seconds": whole[-1], "parts": parts, "kernels": _kernels(trainer)}
 
 
-def _beginning(engine: Engine, last: int) -> Callable[[], None]:
-    """The first parts of :meth:`Engine.train_step`, without the rest."""
+def _beginning(trainer: Trainer, last: int) -> Callable[[], None]:
+    """The first parts of :meth:`Trainer.train_step`, without the rest."""
 
     def step() -> None:
         if last == len(PARTS) - 1:
-            engine.learn()
+            trainer.learn()
         else:
-            losses = engine.losses(*engine.held)
+            losses = trainer.losses(*trainer.source.take(trainer.step))
             if last > 1:
-                engine.gradients(losses)
-        engine.step += 1
+                trainer.gradients(losses)
+        trainer.step += 1
 
     return step
 
 
-def repeated(engine: Engine, step: Callable[[], None], steps: int) -> Callable[[], None]:
+def repeated(trainer: Trainer, step: Callable[[], None], steps: int) -> Callable[[], None]:
     """Some steps from the first batch on."""
 
     def run() -> None:
-        engine.step.zero_()
+        trainer.step.zero_()
         for _ in range(steps):
             step()
 
     return run
 
 
-def _kernels(engine: Engine) -> int | None:
+def _kernels(trainer: Trainer) -> int | None:
     """Kernels and copies of a step on a GPU, as the profiler counts them."""
-    if engine.device.type != "cuda":
+    if trainer.device.type != "cuda":
         return None
     from torch.profiler import ProfilerActivity, profile
 
-    engine.step.zero_()
-    engine.train_step()
+    trainer.step.zero_()
+    trainer.train_step()
     torch.cuda.synchronize()
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
-        engine.train_step()
+        trainer.train_step()
         torch.cuda.synchronize()
-    engine.step.zero_()
+    trainer.step.zero_()
     return sum(str(event.device_type).endswith("CUDA") for event in seen.events()) or None
 
 
-def floor_bytes(engine: Engine) -> dict[str, int]:
+def floor_bytes(trainer: Trainer) -> dict[str, int]:
     """Bytes that a step cannot do without: parameters and both moments read and written once, and
     everything that is kept for the gradient written and read once."""
-    own = engine.adam.value.untyped_storage().data_ptr()
+    own = trainer.adam.value.untyped_storage().data_ptr()
     kept: dict[int, int] = {}
 
     def pack(tensor: Tensor) -> Tensor:
@@ -87,11 +87,12 @@ def floor_bytes(engine: Engine) -> dict[str, int]:
             kept[place] = max(size, kept.get(place, 0))
         return tensor
 
-    engine.step.zero_()
-    batch = engine.batches.batch(engine.plan[0])
+    trainer.step.zero_()
+    trainer.source.reset(trainer.step)
+    batch, _ = trainer.source.take(trainer.step)
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        out = engine.net(batch)
-    value = engine.adam.value
+        out = trainer.net(batch)
+    value = trainer.adam.value
     del out
     return {
         "parameters": 2 * 3 * value.numel() * value.element_size(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,26 +11,24 @@ from typing import TYPE_CHECKING
 from ._shared import notes
 
 if TYPE_CHECKING:
-    from ..train.fit import Epoch
-    from ..train.model_file import Loaded
+    from ..nn.model import GPNN
+    from ..train.trainer import EpochReport
 
 __all__ = ["progress"]
-
-_METRICS = ("valid_accuracy", "valid_roc_auc", "valid_mae")
 
 
 @contextmanager
 def progress(
     folder: Path, epochs: int
-) -> Iterator[tuple[Callable[[Loaded, int], None], Callable[[Epoch], None]]]:
-    """Callbacks ``started`` and ``callback`` of :func:`gpnn.train.fit.fit`."""
+) -> Iterator[tuple[Callable[[GPNN, int], None], Callable[[EpochReport], None]]]:
+    """Callbacks ``started`` and ``report`` of :func:`gpnn.train.fit.fit`."""
     console = notes()
 
-    def started(loaded: Loaded, done: int) -> None:
-        console.print(f"model     {loaded.model}", markup=False, soft_wrap=True)
+    def started(model: GPNN, done: int) -> None:
+        console.print(f"model     {model}", markup=False, soft_wrap=True)
         if done:
             console.print(
-                f"going on after epoch {done} of the run in {folder} (--fresh starts over)",
+                f"resuming after epoch {done} of the run in {folder} (--fresh starts over)",
                 markup=False,
                 soft_wrap=True,
             )
@@ -50,32 +49,38 @@ def progress(
         *(TextColumn("{task.description}"), TextColumn("ETA"), TimeRemainingColumn(compact=True)),
         console=console,
     )
-    job = bar.add_task("numbering interactions …", total=epochs)
+    job = bar.add_task("preparing the graphs …", total=epochs)
 
-    def tick(epoch: Epoch) -> None:
-        bar.update(job, completed=epoch.epoch, description=_said(epoch))
+    def tick(report: EpochReport) -> None:
+        bar.update(job, completed=report.epoch, description=_said(report))
 
     with bar:
         yield started, tick
 
 
-def _lines(epochs: int) -> Callable[[Epoch], None]:
+def _lines(epochs: int) -> Callable[[EpochReport], None]:
     """About twenty lines for a whole run."""
-    seconds: list[float] = []
+    began: list[tuple[int, float]] = []
 
-    def tick(epoch: Epoch) -> None:
-        seconds.append(epoch.record["seconds"])
-        if len(seconds) == 1 or epoch.epoch % max(1, epochs // 20) == 0:
-            left = (epochs - epoch.epoch) * sum(seconds) / len(seconds)
-            text = f"epoch {epoch.epoch}/{epochs}  {_said(epoch)}  ETA {left:.0f} s at most"
+    def tick(report: EpochReport) -> None:
+        now = time.perf_counter()
+        began.append((report.epoch, now))
+        first, since = began[0]
+        if report.epoch == first or report.epoch % max(1, epochs // 20) == 0:
+            each = (now - since) / (report.epoch - first) if report.epoch > first else None
+            left = f"  ETA {(epochs - report.epoch) * each:.0f} s at most" if each else ""
+            text = f"epoch {report.epoch}/{epochs}  {_said(report)}{left}"
             notes().print(text, markup=False, soft_wrap=True)
 
     return tick
 
 
-def _said(epoch: Epoch) -> str:
-    name = next((key for key in epoch.record if key in _METRICS), "valid_loss")
-    return (
-        f"loss {epoch.record['loss']:.4f}  {name.replace('_', ' ', 1)} {epoch.record[name]:.4f}  "
-        f"best {epoch.best.get(name, float('nan')):.4f} at {epoch.best['epoch']}"
-    )
+def _said(report: EpochReport) -> str:
+    """Loss and metrics; of several networks the mean over them."""
+    count = len(report.loss)
+    metrics = [(name, values) for name, values in report.valid.items() if name != "loss"]
+    shown = "  ".join(f"valid {name} {float(values.mean()):.4f}" for name, values in metrics)
+    best = ", ".join(map(str, report.best.tolist())) if count <= 5 else f"{count} networks"
+    stopped = int((~report.active).sum())
+    ended = f", {stopped} stopped" if stopped and count > 1 else ""
+    return f"loss {float(report.loss.mean()):.4f}  {shown}  best epoch {best}{ended}"

@@ -15,11 +15,13 @@ from .stats import stats
 
 if TYPE_CHECKING:
     from ..data.samples import Samples
-    from ..train.duel import Duel
-    from ..train.fit import Epoch
+    from ..train.fit import Fitted
+    from ..train.trainer import EpochReport
 
 __all__ = ["demo"]
 
+OPTIONS = {"base": "gin", "scheme": "core-degree", "interactions": "edges", "hidden": 32}
+MODELS = {"GPNN on GIN": True, "GIN": False}
 MOLECULE = 2
 ATOMS = ("C", "N", "O", "F", "I", "Cl", "Br")  # the labels 0 … 6 of MUTAG
 ABOUT = (
@@ -38,27 +40,57 @@ def demo(
     folds: Annotated[int, typer.Option(help="Folds: each tests once.")] = 8,
     epochs: Annotated[int, typer.Option(help="Epochs of every training run.")] = 20,
 ) -> None:
-    """Cut the 188 embedded MUTAG molecules, train GPNN beside GIN, and explain a prediction."""
+    """Partition the 188 embedded MUTAG molecules, train GPNN beside GIN, explain a prediction."""
     _parts(out)
-    from ..data.samples import load_samples
+    from ..data.samples import load_samples, without_edge_labels
     from ..plots.rivals import draw_rivals
     from ..plots.save import save
-    from ..train.duel import MODELS, duel
 
-    samples = load_samples("MUTAG")
-    with _progress(len(MODELS) * folds * epochs) as tick:
-        found = duel(samples, folds, epochs, out / "model", tick)
-    _table(found, len(samples), folds, epochs)
-    histories = {name: [run.history for run in runs] for name, runs in found.runs.items()}
+    samples = without_edge_labels(load_samples("MUTAG"))
+    with _progress(len(MODELS) * epochs) as tick:
+        found = {
+            name: _cross_validate(samples, gpnn, folds, epochs, out / "model", name, tick)
+            for name, gpnn in MODELS.items()
+        }
+    scores = {name: [one["test"]["accuracy"] for one in run.members] for name, run in found.items()}
+    _table(found, scores, samples, epochs)
+    histories = {name: list(run.histories) for name, run in found.items()}
     title = f"MUTAG: {len(samples)} molecules, {folds} folds"
-    save(draw_rivals(histories, found.scores, title), out / "curves.png")
-    _explained(found, samples, out)
+    save(draw_rivals(histories, scores, title), out / "curves.png")
+    _explained(found["GPNN on GIN"], samples, out)
     names = ("molecule.png", "distribution.png", "curves.png", "explanation.png", "model")
     notes().print("wrote " + ", ".join(str(out / name) for name in names), soft_wrap=True)
 
 
+def _cross_validate(
+    samples: Samples,
+    gpnn: bool,
+    folds: int,
+    epochs: int,
+    folder: Path,
+    name: str,
+    tick: Callable[[str, EpochReport], None],
+) -> Fitted:
+    """All folds side by side, for the same number of epochs; the networks of GPNN are kept."""
+    from ..data.split import make_folds
+    from ..train.device import one_thread
+    from ..train.fit import TrainConfig, fit
+
+    train = TrainConfig(epochs=epochs, patience=epochs, device="cpu")
+    with one_thread():
+        return fit(
+            samples,
+            OPTIONS | {"gpnn": gpnn},
+            train,
+            make_folds(samples, folds),
+            folder=folder if gpnn else None,
+            report=lambda report: tick(name, report),
+            fresh=True,
+        )
+
+
 def _parts(out: Path) -> None:
-    """The dataset and one molecule cut into parts."""
+    """The dataset and one molecule with its parts."""
     from ..data.datasets import load_graphs
     from ..graph.partition import partition
     from ..graph.schemes import PAPER_SCHEMES
@@ -71,82 +103,88 @@ def _parts(out: Path) -> None:
     one = partition(graphs[MOLECULE], "core-degree")
     inside, across = one.within_edges().shape[1], one.cross_edges().shape[1]
     show(
-        f"\nMolecule {MOLECULE} cut by core-degree: {one.num_parts} parts, {inside} edges within "
-        f"parts, {across} across, {int(one.border.sum())} of {one.graphs.num_nodes} atoms on the "
-        "border."
+        f"\nMolecule {MOLECULE} partitioned by core-degree: {one.num_parts} parts, {inside} edges "
+        f"within parts, {across} across, {int(one.border.sum())} of {one.graphs.num_nodes} atoms "
+        "on the border."
     )
     for label, size in zip(one.labels, one.sizes.tolist(), strict=True):
         show(f"  {'■' * size} {size} atoms, core {label}")
     save(
-        draw_partition(one, f"MUTAG molecule {MOLECULE}, cut by core-degree"), out / "molecule.png"
+        draw_partition(one, f"MUTAG molecule {MOLECULE}, partitioned by core-degree"),
+        out / "molecule.png",
     )
     cuts = [partition(graphs, name) for name in PAPER_SCHEMES if name != "trivial"]
     save(draw_distribution(cuts, "MUTAG: 188 molecules"), out / "distribution.png")
 
 
-def _table(found: Duel, graphs: int, folds: int, epochs: int) -> None:
+def _table(
+    found: dict[str, Fitted], scores: dict[str, list[float]], samples: Samples, epochs: int
+) -> None:
+    import numpy as np
+    import torch
     from rich.table import Table
 
     table = Table(title="Accuracy on the fold left out", title_justify="left")
     table.add_column("model")
-    for heading in ("mean", "spread (s.d.)", "lowest", "highest", "parameters", "s per epoch"):
+    for heading in ("mean", "s.d.", "lowest", "highest", "parameters", "s per epoch and fold"):
         table.add_column(heading, justify="right")
-    for name, scores in found.scores.items():
-        mean, deviation = found.mean(name)
-        about = found.runs[name][0].loaded.about
-        seconds = sum(run.loaded.about["seconds"] for run in found.runs[name])
+    for name, values in scores.items():
+        about = found[name].loaded.about
+        each = about["seconds"] / (len(values) * epochs)
         table.add_row(
-            *(name, f"{mean:.1%}", f"{deviation:.1%}", f"{min(scores):.1%}", f"{max(scores):.1%}"),
-            *(f"{about['parameters']:,}", f"{seconds / (len(scores) * epochs):.2f}"),
+            *(name, f"{np.mean(values):.1%}", f"{np.std(values, ddof=1):.1%}"),
+            *(f"{min(values):.1%}", f"{max(values):.1%}"),
+            *(f"{about['parameters']:,}", f"{each:.3f}"),
         )
-    gap, error = found.difference()
-    verdict = NOISE if abs(gap) < 2 * error else "."
+    first, second = (np.array(values) for values in scores.values())
+    gap = first - second
+    mean, error = float(gap.mean()), float(gap.std(ddof=1) / np.sqrt(len(gap)))
+    assert samples.y is not None
     said = ABOUT.format(
-        graphs=graphs, folds=folds, epochs=epochs, majority=found.majority,
-        gap=gap, error=error, verdict=verdict,
+        graphs=len(samples), folds=len(gap), epochs=epochs, gap=mean, error=error,
+        majority=float(torch.bincount(samples.y).max() / len(samples.y)),
+        verdict=NOISE if abs(mean) < 2 * error else ".",
     )  # fmt: skip
-    show("", table, said, "Both read atoms only, for GIN has no use for bond types.")
+    show("", table, said, "Both read atoms only, since GIN does not read bond types.")
 
 
-def _explained(found: Duel, samples: Samples, out: Path) -> None:
+def _explained(found: Fitted, samples: Samples, out: Path) -> None:
     """The molecule with most parts among those that the first fold kept for testing."""
     import torch
 
     from ..plots.explain import draw_explanation
     from ..plots.save import save
-    from ..train.duel import without_edge_labels
     from ..train.explain import explain
 
-    samples = without_edge_labels(samples)
     assert samples.y is not None and samples.x is not None
-    run = next(iter(found.runs.values()))[0]
-    cut = run.loaded.prepare(samples).components[run.split.test]
-    graph = int(run.split.test[int((cut > 0).sum(axis=1).argmax())])
-    why = explain(run.loaded, samples, graph)
+    test = found.splits[0].test
+    counts = found.loaded.members[0].prepare(samples).components[test]
+    graph = int(test[int((counts > 0).sum(axis=1).argmax())])
+    why = explain(found.loaded, samples, graph, member=0)
     vertices = torch.from_numpy(samples.graphs.graph_of == graph)
     names = [ATOMS[code] for code in samples.x[vertices, 0].tolist()]
     truth = samples.class_names[int(samples.y[graph])]
     title = f"MUTAG molecule {graph}: class {why.output}, probability {why.score:.4f}"
     save(draw_explanation(samples.graphs[graph], why, title, names), out / "explanation.png")
     show(
-        f"\nMolecule {graph}, which the model of fold 1 has not seen: predicted {why.output}, "
+        f"\nMolecule {graph}, which the network of fold 1 has not seen: predicted {why.output}, "
         f"labelled {truth} (1: mutagenic)",
         explanation_table(why),
-        summary(why),
+        *summary(why),
     )
-    notes().print(f"another one: gpnn explain {out / 'model'} MUTAG:1", markup=False)
+    notes().print(f"another one: gpnn explain {out / 'model'} MUTAG:1 --member 0", markup=False)
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Callable[[str, int, Epoch], None]]:
-    """Live on a terminal, else a line per run; on standard error."""
+def _progress(total: int) -> Iterator[Callable[[str, EpochReport], None]]:
+    """Live on a terminal, else a line per model; on standard error."""
     console = notes()
     if not console.is_terminal:
 
-        def line(name: str, fold: int, epoch: Epoch) -> None:
-            if epoch.epoch == epoch.epochs:
-                accuracy = epoch.best["valid_accuracy"]
-                text = f"fold {fold + 1}, {name}: best validation accuracy {accuracy:.3f}"
+        def line(name: str, report: EpochReport) -> None:
+            if report.epoch == report.epochs:
+                accuracy = report.valid["accuracy"]
+                text = f"{name}: {len(accuracy)} folds, validation accuracy {accuracy.mean():.3f}"
                 console.print(text, markup=False, soft_wrap=True)
 
         yield line
@@ -156,6 +194,4 @@ def _progress(total: int) -> Iterator[Callable[[str, int, Epoch], None]]:
     columns = (TextColumn("{task.description:32}"), BarColumn(bar_width=24), TimeRemainingColumn())
     with Progress(*columns, console=console) as bar:
         job = bar.add_task("training …", total=total)
-        yield lambda name, fold, _: bar.update(
-            job, advance=1, description=f"training {name}, fold {fold + 1}"
-        )
+        yield lambda name, _: bar.update(job, advance=1, description=f"training {name}, all folds")

@@ -39,8 +39,8 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Measure a model on graphs with labels."""
+    from ..train.device import pick_device
     from ..train.model_file import load_model
-    from ..train.model_setup import pick_device
 
     use_threads(threads)
     if part not in ("all", "train", "valid", "test"):
@@ -59,7 +59,13 @@ def evaluate(
             markup=False,
             soft_wrap=True,
         )
-    rows = None if part == "all" else loaded.about["split"][part]
+    splits = loaded.about.get("splits", [])
+    if part != "all" and len(splits) != 1:
+        raise InputError(
+            f"{model} is a cross-validation: every network has a {part} part of its own. Leave out "
+            "--part; folds.csv in its folder has the out-of-fold predictions."
+        )
+    rows = None if part == "all" else splits[0][part]
     with working(f"predicting {len(samples):,} rows …"):
         metrics = loaded.evaluate(samples, rows)
     document: dict[str, Any] = {

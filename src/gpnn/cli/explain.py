@@ -44,6 +44,10 @@ def explain(
         int | None,
         typer.Option("--row", "-r", help="Explain this row, numbered as 'gpnn predict' does."),
     ] = None,
+    member: Annotated[
+        int | None,
+        typer.Option("--member", help="Explain one network of several (from 0); else their mean."),
+    ] = None,
     smiles: Smiles = None,
     device: Device = "cpu",
     data: Data = None,
@@ -56,9 +60,9 @@ def explain(
     """
     from ..plots.explain import draw_explanation
     from ..plots.save import check_format, save
+    from ..train.device import pick_device
     from ..train.explain import explain as explained
     from ..train.model_file import load_model
-    from ..train.model_setup import pick_device
 
     check_format(out)
     loaded = load_model(model, pick_device(device))
@@ -67,7 +71,7 @@ def explain(
     )
     number = _pick(samples, source, graph, row)
     with working("trying all sets of parts …"):
-        found = explained(loaded, samples, number, output)
+        found = explained(loaded, samples, number, output, member)
     name = source
     if len(samples.graphs) > 1:
         name = f"{source}, row {samples.rows[number] + 1} ({samples.ids[number]})"
@@ -75,7 +79,7 @@ def explain(
     if json:
         emit({"model": str(model), "source": name, "out": str(out)} | found.to_dict())
     else:
-        show(explanation_table(found), summary(found))
+        show(explanation_table(found), *summary(found))
     names = vertex_names(samples, number)
     what = "class" if loaded.encoder.task.has_classes else "target"
     title = f"{name}: {what} {found.output}, {_score(found)}"
@@ -120,15 +124,23 @@ def explanation_table(found: Explanation) -> Table:
     return table
 
 
-def summary(found: Explanation) -> str:
-    """How the values add up."""
+def summary(found: Explanation) -> list[Any]:
+    """How the values add up, in three rows, and what the columns mean."""
+    from rich.table import Table
+    from rich.text import Text
+
     total = sum(part.shapley for part in found.parts)
-    return (
-        "Contribution: length of what the part adds to the head's input; share: its part of that\n"
-        "input's direction; Shapley value: what it adds to the output, which is what to trust.\n"
-        f"{found.kind} of {found.output} {found.full:+.4f} = {found.empty:+.4f} without parts "
-        f"{total:+.4f} of the parts; {_score(found)}"
-    )
+    sums = Table(show_header=False, box=None, pad_edge=False)
+    sums.add_column()
+    sums.add_column(justify="right")
+    sums.add_row(Text(f"{found.kind} of {found.output} without any part"), f"{found.empty:+.4f}")
+    sums.add_row("Shapley values of all parts together", f"{total:+.4f}")
+    sums.add_row(Text(f"{found.kind} of {found.output}"), f"{found.full:+.4f}  ({_score(found)})")
+    return [
+        sums,
+        "The Shapley value is what a part adds to the output. Contribution is the length of what "
+        "it adds\nto the input of the head, share its part of that input's direction.",
+    ]
 
 
 def _score(found: Explanation) -> str:

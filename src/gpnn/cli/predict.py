@@ -10,6 +10,7 @@ import typer
 
 from ..errors import InputError
 from ._learn import Device, Model, Smiles, Strict, Threads, samples_of, use_threads
+from ._predictions import header_of, rounded, spread_of, write_csv, written
 from ._shared import Data, Json, Source, emit, notes, show, working
 
 if TYPE_CHECKING:
@@ -42,10 +43,11 @@ def predict(
 ) -> None:
     """Predict every graph of a source: a line per row, in the order of the input.
 
-    A row that cannot be read gets an empty prediction and the reason.
+    A row that cannot be read gets an empty prediction and the reason. Several networks (--ensemble,
+    --folds) give their mean and, in columns of their own, their standard deviation.
     """
+    from ..train.device import pick_device
     from ..train.model_file import load_model
-    from ..train.model_setup import pick_device
 
     use_threads(threads)
     if out is not None and out.suffix.lower() != ".csv":
@@ -58,13 +60,13 @@ def predict(
         source, None, smiles, None, data, strict, like=loaded.encoder, labelled=False
     )
     with working(f"predicting {len(samples):,} rows …"):
-        scores = loaded.predict(samples)
+        scores = loaded.predict_members(samples)
     rows = list(_rows(loaded, samples, scores))
     header[2:2] = kept
     for row in rows:
         row[2:2] = [values[row[0] - 1] for values in kept.values()]
     if out is not None:
-        _write(out, header, rows)
+        write_csv(out, header, rows)
         notes().print(f"wrote {out}: {len(rows):,} rows, {len(samples.skipped):,} without a "
                       "prediction", markup=False, soft_wrap=True)  # fmt: skip
     if json:
@@ -92,48 +94,25 @@ def _columns(source: str, names: list[str], loaded: Loaded) -> dict[str, list[st
 
 
 def _header(loaded: Loaded) -> list[str]:
-    encoder = loaded.encoder
-    if encoder.task.has_classes:
-        named = ["prediction", *(f"p({name})" for name in encoder.class_names)]
-    elif len(encoder.target_names) == 1:
-        named = ["prediction"]
-        named += ["p(1)"] if encoder.task.metric == "roc_auc" else []
-    elif encoder.task.metric == "roc_auc":
-        named = [f"p({name})" for name in encoder.target_names]
-    else:
-        named = list(encoder.target_names)
-    return ["row", "input", *named, "reason"]
+    spread = spread_of(loaded.encoder) if len(loaded.members) > 1 else []
+    return ["row", "input", *header_of(loaded.encoder), *spread, "reason"]
 
 
 def _rows(loaded: Loaded, samples: Samples, scores: Tensor) -> Iterator[list[Any]]:
     """In the order of the input, the rows that gave no graph among them."""
-    encoder = loaded.encoder
+    encoder, several = loaded.encoder, len(loaded.members) > 1
     width = len(_header(loaded)) - 3
     found: list[tuple[int, list[Any]]] = [
         (skipped.row, [skipped.row + 1, skipped.id, *[None] * width, skipped.reason])
         for skipped in samples.skipped
     ]
-    ids = samples.ids
-    for row, name, values in zip(samples.rows.tolist(), ids, scores.tolist(), strict=True):
-        numbers: list[Any] = [float(f"{value:.6g}") for value in values]
-        if encoder.task.has_classes:
-            best = max(range(len(values)), key=values.__getitem__)
-            numbers = [encoder.class_names[best], *numbers]
-        elif encoder.task.metric == "roc_auc" and len(values) == 1:
-            numbers = [int(values[0] >= 0.5), *numbers]
-        found.append((row, [row + 1, name, *numbers, None]))
+    mean = scores.mean(0).tolist()
+    spread = scores.std(0).tolist() if several else [[]] * len(mean)
+    rows = zip(samples.rows.tolist(), samples.ids, mean, spread, strict=True)
+    for row, name, values, apart in rows:
+        answer = [*written(encoder, values), *rounded(apart)]
+        found.append((row, [row + 1, name, *answer, None]))
     return (line for _, line in sorted(found, key=lambda item: item[0]))
-
-
-def _write(path: Path, header: list[str], rows: list[list[Any]]) -> None:
-    import csv
-
-    from ..files import atomic_path
-
-    with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(["" if value is None else value for value in row] for row in rows)
 
 
 def _show(header: list[str], rows: list[list[Any]]) -> None:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["train"]
 
 Option = typer.Option
-LARGE = 1_000
 FEW = 10
 
 
@@ -31,13 +30,26 @@ def train(
     smiles: Smiles = None,
     task: Annotated[
         str | None,
-        Option(help="classification, multitask or regression; told by the target if not given."),
+        Option(help="classification, multitask or regression; inferred from the target."),
     ] = None,
+    folds: Annotated[
+        int | None,
+        Option(help="Cross-validation with this many folds, trained side by side."),
+    ] = None,
+    ensemble: Annotated[
+        int, Option(help="Train this many networks side by side; predict gives mean and spread.")
+    ] = 1,
     epochs: Annotated[
         int | None,
-        Option(help="Passes over the training part, at most: 200, or 100 for a large set."),
+        Option(
+            help="Passes over the training part, at most. By default 200, fewer above 1,000 "
+            "samples."
+        ),
     ] = None,
-    patience: Annotated[int, Option(help="Stop after this many epochs without a better one.")] = 60,
+    patience: Annotated[
+        int | None,
+        Option(help="Stop after this many epochs without a better one. By default 0.3 x epochs."),
+    ] = None,
     out: Annotated[
         Path | None, Option("--out", "-o", help="Folder of the model; models/NAME by default.")
     ] = None,
@@ -47,30 +59,36 @@ def train(
     ] = "edges",
     d: Annotated[int, Option("--d", help="Radius of the neighbourhoods, 1 to 5.")] = 1,
     distances: Annotated[
-        bool, Option("--distances", help="Let hop distances colour the pairs.")
+        bool, Option("--distances", help="Join hop distances to the colours of pairs.")
     ] = False,
-    layers: Annotated[int, Option(help="Layers.")] = 3,
-    hidden: Annotated[int, Option(help="Width.")] = 64,
+    layers: Annotated[int, Option(help="Number of layers.")] = 3,
+    hidden: Annotated[int, Option(help="Width of the layers.")] = 64,
     base: Annotated[
         str | None,
-        Option(help="gin, gine, gcn, gat, sage or none; gine where edges have labels, else gin."),
+        Option(
+            help="gin, gine, gcn, gat, sage, a registered name, or none. By default gine where "
+            "edges have labels or features, else gin."
+        ),
     ] = None,
     baseline: Annotated[
         bool, Option("--baseline", help="Train the base GNN alone, without GPNN.")
     ] = False,
     dropout: Annotated[float | None, Option(help="0.5 by default, 0 for a regression.")] = None,
     batch_size: Annotated[
-        int | None, Option(help="Graphs in a batch: 32, or 128 for a large set.")
+        int | None,
+        Option(help="Graphs in a batch. By default 32, more above 1,000 samples."),
     ] = None,
     lr: Annotated[
-        float, Option(help="Step size of Adam, halved after every quarter of the epochs.")
+        float, Option(help="Step size of AdamW, halved after every quarter of the epochs.")
     ] = 0.01,
-    seed: Annotated[int, Option(help="Of split, weights, order and dropout.")] = 0,
+    weight_decay: Annotated[float, Option(help="Decoupled decay of weight matrices.")] = 0.0,
+    seed: Annotated[
+        int, Option(help="Random seed for split, weights, batch order and dropout.")
+    ] = 0,
     device: Device = "auto",
-    amp: Annotated[bool, Option("--amp", help="bf16 mixed precision.")] = False,
     threads: Threads = 1,
     fresh: Annotated[
-        bool, Option("--fresh/--resume", help="Start over, or go on with a run in --out.")
+        bool, Option("--fresh/--resume", help="Start over, or resume a run in --out.")
     ] = False,
     strict: Strict = False,
     data: Data = None,
@@ -78,25 +96,26 @@ def train(
 ) -> None:
     """Train a GPNN on a dataset, a CSV of SMILES or a folder of graphs.
 
-    A run that was interrupted goes on where it stopped when the same command is given again.
+    A run that was interrupted resumes where it stopped when the same command is given again.
     """
-    from ..data.split import make_split
-    from ..graph.schemes import get_scheme
+    from ..data.split import make_folds, make_split
+    from ..graph.structure import Structure
     from ..plots.curves import draw_curves
     from ..plots.save import save
     from ..train.fit import TrainConfig, fit
 
     if baseline and (d != 1 or distances):
         raise InputError("--baseline trains without GPNN: leave out --d and --distances.")
+    if folds is not None and ensemble != 1:
+        raise InputError("Give either --folds or --ensemble, not both.")
     use_threads(threads)
-    config = TrainConfig(patience=patience, lr=lr, seed=seed, device=device, amp=amp)
-    config = _sized(config, 0, epochs, batch_size)
+    given = {
+        "epochs": epochs, "patience": patience, "batch_size": batch_size, "lr": lr,
+        "weight_decay": weight_decay, "seed": seed, "device": device,
+    }  # fmt: skip
+    TrainConfig.sized(1, **given)
     model: dict[str, Any] = {
-        "scheme": get_scheme(scheme).name,
-        "interactions": interactions,
-        "d": d,
-        "distances": distances,
-        "layers": layers,
+        "structure": Structure(scheme, interactions, d, layers, distances),
         "hidden": hidden,
         "gpnn": not baseline,
     }
@@ -108,34 +127,27 @@ def train(
     if folder.is_file():
         raise InputError(f"{folder} is a file. Name a folder with --out.")
     samples = samples_of(source, target, smiles, task, data, strict)
-    split = make_split(samples, seed)
-    config = _sized(config, len(split.train), epochs, batch_size)
-    _tell_samples(source, samples, split)
+    splits = None if folds is None else make_folds(samples, folds, seed)
+    split = make_split(samples, seed) if splits is None else splits[0]
+    config = TrainConfig.sized(len(split.train), **given)
+    _tell_samples(source, samples, split, config, folds)
     with progress(folder, config.epochs) as (started, tick):
-        fitted = fit(samples, model, config, split, folder, tick, fresh, started)
-    about = fitted.loaded.about
-    metric = about["metric"]
+        fitted = fit(
+            samples, model, config, splits or split, ensemble=ensemble, folder=folder, report=tick,
+            started=started, fresh=fresh,
+        )  # fmt: skip
+    metric = fitted.loaded.about["metric"]
     test = fitted.metrics.get("test", {}).get(metric)
-    picture = folder / "curves.png"
+    files = [folder / "curves.png"]
     title = f"{_stem(source)}: {_kind(fitted)}"
-    save(draw_curves(fitted.history, metric, fitted.best_epoch, title, test), picture)
+    save(draw_curves(fitted.histories, metric, fitted.best_epochs, title, test), files[0])
+    if fitted.out_of_fold is not None:
+        files.append(folder / "folds.csv")
+        _write_folds(files[1], samples, fitted)
     if json:
         emit(_document(source, samples, fitted, folder))
     else:
-        _show(fitted, folder, picture)
-
-
-def _sized(
-    config: TrainConfig, graphs: int, epochs: int | None, batch_size: int | None
-) -> TrainConfig:
-    """Epochs and batches as given, else by the size of the training part."""
-    from dataclasses import replace
-
-    if epochs is None:
-        epochs = 100 if graphs > LARGE else 200
-    if batch_size is None:
-        batch_size = 128 if graphs > LARGE else 32
-    return replace(config, epochs=epochs, batch_size=batch_size, halve_every=max(1, epochs // 4))
+        _show(fitted, folder, files)
 
 
 def _stem(source: str) -> str:
@@ -147,7 +159,8 @@ def _kind(fitted: Fitted) -> str:
     base = str(config.base).upper() if config.base else ""
     if not config.gpnn:
         return f"{base} alone"
-    return f"GPNN {config.scheme} {config.interactions}" + (f" on {base}" if base else "")
+    structure = config.structure
+    return f"GPNN {structure.scheme} {structure.interactions}" + (f" on {base}" if base else "")
 
 
 def _tell_alike(names: tuple[str, ...]) -> None:
@@ -159,7 +172,9 @@ def _tell_alike(names: tuple[str, ...]) -> None:
             warnings.warn(f"The classes {other!r} and {name!r} differ in case alone.", stacklevel=2)
 
 
-def _tell_samples(source: str, samples: Samples, split: Split) -> None:
+def _tell_samples(
+    source: str, samples: Samples, split: Split, config: TrainConfig, folds: int | None
+) -> None:
     encoder, console = samples.encoder, notes()
     _tell_alike(encoder.class_names)
     of = "vertices" if samples.task.node_level else "graphs"
@@ -170,20 +185,47 @@ def _tell_samples(source: str, samples: Samples, split: Split) -> None:
     codes = f"{len(encoder.codes)} columns of {', '.join(map(str, encoder.codes))} values"
     shown = f"{encoder.features:,} numbers" if encoder.features else codes
     edges = f"; {len(encoder.edges)} kinds of edges" if encoder.edges else ""
+    if encoder.edge_features:
+        edges = f"; {encoder.edge_features} numbers per edge"
     held = len(split.valid)
-    few = f"\nfew       {held} validate: which epoch is best is mostly chance" if held < FEW else ""
+    few = f"\nnote      only {held} validate: the best epoch is mostly chance" if held < FEW else ""
     sizes = ", ".join(f"{size:,} {part}" for part, size in split.sizes.items())
+    how = f"{folds} folds, the first: " if folds else ""
+    chosen = samples.task.chosen_by(samples.outputs)
     console.print(
         f"source    {source}: {len(samples):,} {of}\n"
-        f"task      {samples.task}, metric {samples.task.metric}\n"
+        f"task      {samples.task}, metric {samples.metric}\n"
         f"target    {', '.join(samples.target_names[:8])}"
         f"{' …' if len(samples.target_names) > 8 else ''}\n"
         f"{kind:9} {names}{more}\n"
         f"features  {encoder.kind}: {shown}{edges}\n"
-        f"split     {sizes} ({split.how}){few}",
+        f"split     {how}{sizes} ({split.how}){few}\n"
+        f"schedule  at most {config.epochs} epochs in batches of {config.batch_size}, step size "
+        f"{config.lr:g} halved every {config.halve_every}; patience {config.patience}; epoch "
+        f"chosen by {chosen} on valid",
         markup=False,
         soft_wrap=True,
     )
+
+
+def _write_folds(path: Path, samples: Samples, fitted: Fitted) -> None:
+    """A line per sample: what the network that did not see it says, beside the truth."""
+    from ._predictions import header_of, write_csv, written
+
+    assert samples.y is not None and fitted.out_of_fold is not None
+    encoder = samples.encoder
+    fold = {row: k + 1 for k, one in enumerate(fitted.splits) for row in one.test.tolist()}
+    names = encoder.class_names if encoder.task.has_classes else ()
+    truth = [f"true {name}" for name in samples.target_names]
+    header = ["row", "input", "fold", *truth, *header_of(encoder)]
+    lines = []
+    for number, values in enumerate(fitted.out_of_fold.tolist()):
+        own = samples.y[number].tolist()
+        known = [names[own] if own >= 0 else ""] if names else [v if v == v else "" for v in own]
+        shown = written(encoder, values) if number in fold else [""] * len(header_of(encoder))
+        row = int(samples.rows[number]) + 1
+        lines.append([row, samples.ids[number], fold.get(number, ""), *known, *shown])
+    write_csv(path, header, lines)
 
 
 def _document(source: str, samples: Samples, fitted: Fitted, folder: Path) -> dict[str, Any]:
@@ -193,34 +235,87 @@ def _document(source: str, samples: Samples, fitted: Fitted, folder: Path) -> di
         "model": str(folder),
         "task": about["task"],
         "metric": about["metric"],
+        "chosen_by": about["chosen_by"],
         "targets": list(samples.target_names),
         "counts": samples.counts(),
         "split": {"how": fitted.split.how, **fitted.split.sizes},
         "skipped": [{"row": s.row + 1, "reason": s.reason} for s in samples.skipped],
         "config": fitted.loaded.config.to_dict(),
         "parameters": about["parameters"],
+        "folds": about["folds"],
+        "networks": len(fitted.members),
         "epochs": about["epochs"],
-        "best_epoch": fitted.best_epoch,
+        "best_epochs": list(fitted.best_epochs),
         "resumed": fitted.resumed,
         "seconds": about["seconds"],
         "device": about["device"],
         "metrics": fitted.metrics,
-        "history": fitted.history,
+        "spread": {part: fitted.spread(part) for part in fitted.metrics},
+        "members": list(fitted.members),
+        "histories": list(fitted.histories),
     }
 
 
-def _show(fitted: Fitted, folder: Path, picture: Path) -> None:
+def _show(fitted: Fitted, folder: Path, files: list[Path]) -> None:
     about = fitted.loaded.about
-    name = about["metric"]
-    found = {part: values.get(name) for part, values in fitted.metrics.items()}
-    said = ", ".join(f"{part} {value:.4f}" for part, value in found.items() if value is not None)
-    ran, run = about["epochs"], about["run"]["train"]
-    early = f", then {run['patience']} without a better one" if ran < run["epochs"] else ""
-    if fitted.resumed == ran:
+    if fitted.resumed and fitted.resumed == max(about["epochs"]):
         notes().print("the run was finished already: nothing was trained", markup=False)
-    show(
-        f"{fitted.loaded.model}",
-        f"{name}: {said} (epoch {fitted.best_epoch} of {ran}{early}, best on valid; "
-        f"{about['seconds']:.1f} s on {about['device']})",
-        f"model {folder}, curves {picture}",
-    )
+    show(f"{fitted.loaded.model}")
+    if len(fitted.members) == 1:
+        show(*_one_network(fitted))
+    else:
+        show(_networks(fitted), *_together(fitted))
+    show(f"model {folder}, {', '.join(map(str, files))}")
+
+
+def _one_network(fitted: Fitted) -> list[str]:
+    about = fitted.loaded.about
+    ran, run = about["epochs"][0], about["run"]["train"]
+    early = f", then {run['patience']} without a better one" if ran < run["epochs"] else ""
+    lines = [
+        f"{part:5} {', '.join(f'{name} {value:.4f}' for name, value in values.items())}"
+        for part, values in fitted.metrics.items()
+        if values
+    ]
+    return [
+        *lines,
+        f"epoch {fitted.best_epoch} of {ran}{early}, best on valid by {about['chosen_by']}; "
+        f"{about['seconds']:.1f} s on {about['device']}",
+    ]
+
+
+def _networks(fitted: Fitted) -> Any:
+    """A line per network."""
+    from rich.table import Table
+
+    folds = fitted.loaded.about["folds"]
+    table = Table()
+    table.add_column("fold" if folds else "network", justify="right")
+    columns = [(part, name) for part, values in fitted.metrics.items() for name in values]
+    for part, name in columns:
+        table.add_column(f"{part} {name}", justify="right")
+    table.add_column("epoch", justify="right")
+    for number, one in enumerate(fitted.members):
+        cells = [one[part].get(name) for part, name in columns]
+        shown = ["" if value is None else f"{value:.4f}" for value in cells]
+        table.add_row(str(number + 1), *shown, str(fitted.best_epochs[number]))
+    return table
+
+
+def _together(fitted: Fitted) -> list[str]:
+    about = fitted.loaded.about
+    folds, count = about["folds"], len(fitted.members)
+    said = []
+    for part, values in fitted.metrics.items():
+        spread = fitted.spread(part)
+        shown = ", ".join(
+            f"{name} {value:.4f} ± {spread.get(name, float('nan')):.4f}"
+            for name, value in values.items()
+        )
+        what = (
+            f"mean over {folds} folds ± s.d."
+            if folds
+            else (f"mean answer of {count} networks ± s.d. over them")
+        )
+        said.append(f"{part:5} {shown} ({what})")
+    return [*said, f"{about['seconds']:.1f} s on {about['device']}"]

@@ -39,7 +39,7 @@ class Encoder:
         kind: what is known of a vertex: ``molecule``, ``labels``, ``degree`` or ``features``.
         columns: for every categorical column of the vertices the values seen, ascending.
         edges: the edge labels seen, ascending; empty if edges have none.
-        features: width of float features, or 0.
+        features: width of float features, or 0; ``edge_features``: the same of edges.
         task, class_names, target_names: what is predicted.
         smiles: the CSV column of the SMILES, if they came from one.
 
@@ -55,6 +55,7 @@ class Encoder:
     class_names: tuple[str, ...] = ()
     target_names: tuple[str, ...] = ()
     smiles: str | None = None
+    edge_features: int = 0
 
     @classmethod
     def fit(cls, raw: Raw, task: Task, class_names: tuple[str, ...]) -> Encoder:
@@ -72,6 +73,7 @@ class Encoder:
             class_names=class_names,
             target_names=tuple(raw.targets),
             smiles=raw.smiles,
+            edge_features=0 if raw.edge_features is None else raw.edge_features.shape[1],
         )
 
     @property
@@ -87,14 +89,21 @@ class Encoder:
                 f"The model reads {_SAID[self.kind]}, and the source holds {_SAID[raw.kind]}. "
                 "Give it input of the kind it was trained on."
             )
+        given = 0 if raw.edge_features is None else raw.edge_features.shape[1]
+        if given != self.edge_features:
+            raise InputError(
+                f"The model was trained with {self.edge_features} floats per edge, and the source "
+                f"has {given}. Give it the same edge features."
+            )
         if raw.nodes.shape[1] != width:
             raise InputError(
                 f"The model was trained with {width} features per vertex, and the source has "
                 f"{raw.nodes.shape[1]}. Give it the same features."
             )
 
-    def encode(self, raw: Raw) -> tuple[Tensor, IntArray | None]:
-        """Vertex features and edge labels, with one warning that counts what is unseen."""
+    def encode(self, raw: Raw) -> tuple[Tensor, IntArray | None, Tensor | None]:
+        """Vertex features, edge labels and edge features, with one warning that counts what is
+        unseen."""
         unseen_edges, edge_codes = 0, None
         labels = raw.graphs.edge_labels
         if self.edges:
@@ -124,7 +133,9 @@ class Encoder:
                 UnseenLabels,
                 stacklevel=2,
             )
-        return x, edge_codes
+        floats = raw.edge_features if self.edge_features else None
+        features = None if floats is None else torch.from_numpy(np.ascontiguousarray(floats))
+        return x, edge_codes, features
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, ready for JSON."""

@@ -5,8 +5,9 @@ item                     what is known of its vertices and edges
 =======================  ====================================================================
 text                     a SMILES: OGB's atom columns, bonds as edge labels (needs RDKit)
 PyG ``Data``             ``x``: floats are features, whole numbers are categories, column by
-                         column; ``edge_attr`` of whole numbers, one per edge, is a label, any
-                         other is left aside
+                         column; ``edge_attr``: a column of whole numbers and one-hot rows are
+                         labels, several columns of whole numbers are joined into one, other
+                         floats are features of the edges
 networkx graph           the attribute ``label`` of its vertices and of its edges, where all have
                          a whole number there
 ``Graphs`` of one graph  ``node_labels`` and ``edge_labels``
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..graph.attributes import entries_of, labels_of
 from ..graph.convert import as_graphs, is_a, to_numpy
 from ..graph.graphs import Graphs
 from .raw import FEATURES, LABELS, Raw, vertex_table
@@ -45,9 +47,13 @@ def read_inputs(source: Any) -> Raw:
             raise InputError("SMILES and other graphs are mixed. Give one kind of graph.")
         return _molecules([str(item) for item in items])
     graphs = [_one(item, position) for position, item in enumerate(items)]
+    data = all(is_a(item, "torch_geometric", "Data") for item in items)
+    if data:
+        graphs = [replace(one, node_labels=None, edge_labels=None) for one in graphs]
     raw = _raw(Graphs.concatenate(graphs))
-    if not all(is_a(item, "torch_geometric", "Data") for item in items):
+    if not data:
         return raw
+    raw = _with_edges(raw, items)
     tables = [_table(item, graph.num_nodes) for item, graph in zip(items, graphs, strict=True)]
     known = [table for table in tables if table is not None]
     if not known:
@@ -124,12 +130,7 @@ def _molecules(texts: Sequence[str]) -> Raw:
 
 def _one(item: Any, position: int) -> Graphs:
     try:
-        if is_a(item, "networkx", "Graph"):
-            graph = _networkx(item)
-        elif is_a(item, "torch_geometric", "Data"):
-            graph = _data(item)
-        else:
-            graph = as_graphs(item)
+        graph = as_graphs(item)
     except InputError as error:
         raise InputError(f"Item {position} of X: {error}") from None
     if len(graph) != 1:
@@ -137,16 +138,57 @@ def _one(item: Any, position: int) -> Graphs:
     return graph
 
 
-def _data(data: Any) -> Graphs:
-    graph = as_graphs(data)
-    if len(graph) != 1:
-        return graph
-    labels = data.get("edge_attr") if "edge_attr" in data else None
-    labels = None if labels is None else to_numpy(labels)
-    if labels is None or labels.dtype.kind not in "iu" or labels.size != len(labels):
-        return graph
-    src, dst = to_numpy(data.edge_index).astype(np.int64)
-    return Graphs.from_edges(src, dst, graph.num_nodes, edge_labels=labels.reshape(-1))
+def _with_edges(raw: Raw, items: list[Any]) -> Raw:
+    """With the ``edge_attr`` of PyG data: labels, or floats of every CSR entry."""
+    given = [to_numpy(item["edge_attr"]) if "edge_attr" in item else None for item in items]
+    if all(values is None or not len(values) for values in given):
+        return raw
+    counts = [int(item.edge_index.shape[1]) for item in items]
+    tables = []
+    for position, (values, count) in enumerate(zip(given, counts, strict=True)):
+        if values is None and count:
+            raise InputError(
+                f"Item {position} of X has no edge_attr, but others do. Give all of them one."
+            )
+        if values is not None and len(values) != count:
+            raise InputError(
+                f"edge_attr of item {position} of X has {len(values)} rows, and the graph has "
+                f"{count} edges."
+            )
+        if count:
+            assert values is not None
+            tables.append(values.reshape(count, -1))
+    widths = {table.shape[1] for table in tables}
+    if len(widths) > 1 or len({table.dtype.kind == "f" for table in tables}) > 1:
+        raise InputError("The edge_attr of the Data differ in width or kind. Give all the same.")
+    table = np.concatenate(tables)
+    ends = [to_numpy(item.edge_index).astype(np.int64) for item in items]
+    shift = np.repeat(raw.graphs.ptr[:-1], counts)
+    src, dst = np.concatenate(ends, axis=1) + shift
+    labels, _ = labels_of(table, "edge_attr")
+    if labels is None and table.dtype.kind != "f":
+        labels = _join(table)
+    if labels is None:
+        floats = entries_of(raw.graphs, src, dst, table.astype(np.float32))
+        if not np.isfinite(floats).all():
+            raise InputError("The edge_attr hold NaN or infinity. Fill or drop them first.")
+        return replace(raw, edge_features=floats)
+    column = entries_of(raw.graphs, src, dst, labels[:, None])[:, 0]
+    return replace(raw, graphs=replace(raw.graphs, edge_labels=column))
+
+
+def _join(table: NDArray[Any]) -> NDArray[np.int64]:
+    """Columns of whole numbers as one number a row."""
+    bits = 62 // table.shape[1]
+    if table.min(initial=0) < 0 or table.max(initial=0) >= 2**bits:
+        raise InputError(
+            f"edge_attr holds whole numbers outside 0 to {2**bits - 1}, too large to be joined "
+            f"from {table.shape[1]} columns. Number them from 0."
+        )
+    out = np.zeros(len(table), np.int64)
+    for column in table.T.astype(np.int64):
+        out = (out << bits) | column
+    return out
 
 
 def _table(data: Any, n: int) -> NDArray[Any] | None:
@@ -159,28 +201,3 @@ def _table(data: Any, n: int) -> NDArray[Any] | None:
     if table.ndim != 2 or len(table) != n or table.shape[1] == 0:
         raise InputError(f"The x of a Data has shape {list(table.shape)}; {n} rows are needed.")
     return table.astype(np.float32 if table.dtype.kind == "f" else np.int64)
-
-
-def _networkx(graph: Any) -> Graphs:
-    built = as_graphs(graph)
-    names = range(built.num_nodes) if built.vertex_names is None else list(graph)
-    place = {name: number for number, name in enumerate(names)}
-    labels = [graph.nodes[name].get("label") for name in names]
-    edges = list(graph.edges(data="label"))
-    if edges and all(_whole(label) for *_, label in edges):
-        ends = np.array([(place[u], place[v]) for u, v, _ in edges], np.int64)
-        built = Graphs.from_edges(
-            ends[:, 0].copy(),
-            ends[:, 1].copy(),
-            built.num_nodes,
-            edge_labels=[label for *_, label in edges],
-        )
-    elif not edges:
-        built = replace(built, edge_labels=np.zeros(0, np.int64))
-    if labels and all(_whole(label) for label in labels):
-        built = replace(built, node_labels=np.array(labels, np.int64))
-    return built
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)

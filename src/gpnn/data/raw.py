@@ -43,6 +43,7 @@ class Raw:
         split: numbers of the graphs (or vertices) of ``train``, ``valid`` and ``test``.
         smiles: the column that SMILES came from.
         task: the task where the source fixes it.
+        edge_features: floats of every CSR entry, [entries, width], or ``None``.
     """
 
     graphs: Graphs
@@ -56,6 +57,7 @@ class Raw:
     node_level: bool = False
     smiles: str | None = None
     task: Task | None = None
+    edge_features: NDArray[np.float32] | None = None
 
     def take(self, keep: NDArray[np.bool_]) -> Raw:
         """The graphs marked, in order; those left out are not counted as skipped."""
@@ -75,6 +77,9 @@ class Raw:
             targets={name: values[keep] for name, values in self.targets.items()},
             ids=tuple(name for name, kept in zip(self.ids, keep.tolist(), strict=True) if kept),
             rows=self.rows[keep],
+            edge_features=None
+            if self.edge_features is None
+            else self.edge_features[vertices[self.graphs.rows]],
             split=self.split and {part: number[ids[keep[ids]]] for part, ids in self.split.items()},
         )
 

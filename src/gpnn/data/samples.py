@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from .raw import Raw, Skipped
 from .read import read_source
 from .tasks import Task, get_task
 
-__all__ = ["Samples", "encode_samples", "load_samples"]
+__all__ = ["Samples", "encode_samples", "load_samples", "without_edge_labels"]
 
 IntArray = NDArray[np.int64]
 _SHOWN = 3
@@ -42,6 +42,7 @@ class Samples:
         ids, rows: name and row in the input of every graph (of every vertex for node tasks).
         skipped: the rows that gave no graph.
         split: an official split, numbers of ``train``, ``valid`` and ``test``.
+        edge_features: floats of every CSR entry, [entries, width], or ``None``.
     """
 
     graphs: Graphs
@@ -53,6 +54,7 @@ class Samples:
     rows: IntArray
     skipped: tuple[Skipped, ...] = ()
     split: Mapping[str, IntArray] | None = None
+    edge_features: Tensor | None = None
 
     def __len__(self) -> int:
         """Things that are predicted: graphs, or vertices in a node task."""
@@ -71,8 +73,14 @@ class Samples:
         return self.encoder.target_names
 
     @property
-    def codes(self) -> tuple[int, ...]:
-        return self.encoder.codes
+    def outputs(self) -> int:
+        """Numbers that a network puts out for a sample."""
+        return self.task.outputs(len(self.class_names), len(self.target_names))
+
+    @property
+    def metric(self) -> str:
+        """The metric that is told first."""
+        return self.task.metric(self.outputs)
 
     def counts(self) -> dict[str, int]:
         """Labels of every class, or of every target."""
@@ -92,6 +100,8 @@ class Samples:
             total.update(array.tobytes())
         if self.edge_labels is not None:
             total.update(self.edge_labels.tobytes())
+        if self.edge_features is not None:
+            total.update(self.edge_features.numpy().tobytes())
         return total.hexdigest()
 
 
@@ -179,8 +189,16 @@ def encode_samples(
         like = Encoder.fit(raw, task, classes)
     if raw.nodes.dtype.kind == "f" and not np.isfinite(raw.nodes).all():
         raise InputError(f"The vertex features of {source} hold NaN or infinity. Mend them first.")
-    x, edge_labels = like.encode(raw)
-    return Samples(raw.graphs, like, x, edge_labels, y, raw.ids, raw.rows, raw.skipped, raw.split)
+    x, edge_labels, edge_features = like.encode(raw)
+    return Samples(
+        raw.graphs, like, x, edge_labels, y, raw.ids, raw.rows, raw.skipped, raw.split,
+        edge_features,
+    )  # fmt: skip
+
+
+def without_edge_labels(samples: Samples) -> Samples:
+    """Samples whose edges are all alike."""
+    return replace(samples, edge_labels=None, encoder=replace(samples.encoder, edges=()))
 
 
 def _tell_skipped(raw: Raw, strict: bool, source: str) -> None:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from .samples import Samples
+from .tasks import Task
 
-__all__ = ["Split", "make_split"]
+__all__ = ["Split", "make_folds", "make_split"]
 
 IntArray = NDArray[np.int64]
 
@@ -68,7 +69,7 @@ def make_split(
     if samples.task.has_classes:
         known, stratum = np.flatnonzero(y >= 0), y
     else:
-        single = y.shape[1] == 1 and samples.task.higher_is_better
+        single = y.shape[1] == 1 and samples.task is Task.MULTITASK
         known, stratum = np.arange(len(y)), y[:, 0] if single else np.zeros(len(y))
     count = len(known)
     tested = max(1, round(test * count)) if test else 0
@@ -80,6 +81,39 @@ def make_split(
     how = "stratified" if len(np.unique(stratum[known])) > 1 else "random"
     train, checks, tests = (np.sort(part) for part in cuts)
     return Split(train, checks, tests, how)
+
+
+def make_folds(samples: Samples, count: int, seed: int = 0) -> list[Split]:
+    """Folds for cross-validation, stratified by class where there are classes: fold k tests, the
+    next one chooses the epoch, the others train."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    if samples.y is None:
+        raise InputError("Samples without labels cannot be split into folds.")
+    if not isinstance(count, int) or count < 3:
+        raise InputError(
+            f"There must be 3 folds or more: to train, to choose the epoch, to test; got {count}."
+        )
+    y = samples.y.numpy()
+    known = np.flatnonzero(y >= 0) if samples.task.has_classes else np.arange(len(y))
+    if count > len(known):
+        raise InputError(f"{len(known)} labelled samples cannot be split into {count} folds.")
+    single = not samples.task.has_classes and y.shape[1] == 1 and samples.task is Task.MULTITASK
+    if samples.task.has_classes or (single and not np.isnan(y).any()):
+        stratum = y[known] if samples.task.has_classes else y[known, 0]
+        cut = StratifiedKFold(count, shuffle=True, random_state=seed)
+        rarest = int(np.unique(stratum, return_counts=True)[1].min())
+        if rarest < count:
+            cut = KFold(count, shuffle=True, random_state=seed)
+    else:
+        stratum, cut = np.zeros(len(known)), KFold(count, shuffle=True, random_state=seed)
+    parts = [np.sort(known[test]) for _, test in cut.split(known, stratum)]
+    folds = []
+    for k, test in enumerate(parts):
+        valid = parts[(k + 1) % count]
+        train = np.setdiff1d(known, np.concatenate([test, valid]))
+        folds.append(Split(train, valid, test, f"fold {k + 1} of {count}"))
+    return folds
 
 
 def _spread(stratum: NDArray[np.generic], rng: np.random.Generator) -> IntArray:

@@ -29,11 +29,11 @@ class Predictor:
 
     def about(self) -> dict[str, Any]:
         """What the page says of the model before it is asked."""
-        config, encoder = self.loaded.config, self.loaded.encoder
+        structure, encoder = self.loaded.config.structure, self.loaded.encoder
         return {
             "name": self.name,
-            "scheme": config.scheme,
-            "interactions": str(config.interactions),
+            "scheme": structure.scheme,
+            "interactions": structure.interactions,
             "reads": encoder.kind,
             "task": str(encoder.task),
         }

@@ -14,9 +14,14 @@ edge array: NumPy, torch, lists             shape [2, m]; [m, 2] too where m ≠
 ==========================================  =====================================================
 
 An array of shape [2, 2] is read as [2, m]: columns are edges. A dense adjacency matrix is not
-guessed at. Weights and features are left aside. Directed edges are symmetrised, self-loops and
-copies dropped, with counts in ``Graphs.normalised``. Torch and PyG are recognised without being
-imported; tensors of 64-bit integers are not copied.
+guessed at. Directed edges are symmetrised, self-loops and copies dropped, with counts in
+``Graphs.normalised``; an edge array that lists every edge once is not taken for directed.
+
+Labels are read: PyG's ``x`` and ``edge_attr`` where they are a column of whole numbers or one-hot
+rows, the attribute ``label`` of vertices and edges of a networkx graph where all of them are whole
+numbers. Other features are no part of ``Graphs``. What is left aside (weights, labels that are no
+whole numbers, directions, self-loops) is told by an :class:`InputNote`. Torch and PyG are
+recognised without being imported; tensors of 64-bit integers are not copied.
 """
 
 from __future__ import annotations
@@ -31,6 +36,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from .graphs import Graphs
+from .readers.files import note
 from .readers.undirected import undirected
 
 __all__ = ["as_graphs"]
@@ -60,6 +66,21 @@ def as_graphs(source: Any, num_nodes: int | None = None) -> Graphs:
         from .readers import read_graphs
 
         return read_graphs(source, num_nodes=num_nodes)
+    found = _convert(source, num_nodes)
+    if found is not source:
+        _tell(found)
+    return found
+
+
+def _tell(graphs: Graphs) -> None:
+    """What was changed, where it may not be what the caller meant."""
+    changed = graphs.normalised
+    every_edge_once = changed.reversed_added == graphs.num_edges
+    if changed.self_loops or (changed.reversed_added and not every_edge_once):
+        note(f"The graph was made simple and undirected: {changed}.")
+
+
+def _convert(source: Any, num_nodes: int | None) -> Graphs:
     if is_a(source, "torch_geometric", "BaseData"):
         from .from_pyg import from_data
 
@@ -208,10 +229,35 @@ def _from_networkx(graph: Any) -> Graphs:
     ends = np.fromiter((ids[end] for edge in graph.edges() for end in edge[:2]), np.int64).reshape(
         -1, 2
     )
+    edge_labels = _whole([value for *_, value in graph.edges(data="label")], "edges")
     built = Graphs.from_edges(
-        ends[:, 0].copy(), ends[:, 1].copy(), len(ids), vertex_names=vertices.names
-    )
+        ends[:, 0].copy(), ends[:, 1].copy(), len(ids), vertex_names=vertices.names,
+        edge_labels=edge_labels,
+        node_labels=_whole([graph.nodes[v].get("label") for v in ids_in_order(ids)], "vertices"),
+    )  # fmt: skip
+    weights = sum(value is not None for *_, value in graph.edges(data="weight"))
+    if weights:
+        note(f"{weights:,} edge weights are left aside: parts follow from structure alone.")
+    if graph.is_directed() and built.normalised.reversed_added == built.num_edges:
+        note(f"The graph is directed: {built.normalised}.")
     return built if graph.is_directed() else undirected(built)
+
+
+def ids_in_order(ids: dict[Any, int]) -> list[Any]:
+    """Vertices by id."""
+    return sorted(ids, key=ids.__getitem__)
+
+
+def _whole(labels: list[Any], of: str) -> list[int] | None:
+    """Labels where all are whole numbers; a word where only some are, or none."""
+    given = [label for label in labels if label is not None]
+    whole = [isinstance(v, int | np.integer) and not isinstance(v, bool) for v in given]
+    if given and all(whole) and len(given) == len(labels):
+        return given
+    if given:
+        why = "not all of them have one" if all(whole) else "they are no whole numbers"
+        note(f"Labels of {of} are left aside: {why}.")
+    return None
 
 
 def _from_scipy(matrix: Any) -> Graphs:
@@ -227,6 +273,9 @@ def _from_scipy(matrix: Any) -> Graphs:
         raise InputError("The adjacency matrix holds NaN. Remove these entries or set them to 0.")
     real = entries.data != 0
     src, dst = entries.row[real].astype(np.int64), entries.col[real].astype(np.int64)
+    weights = int((entries.data[real] != 1).sum())
+    if weights:
+        note(f"{weights:,} edge weights are left aside: parts follow from structure alone.")
     return Graphs.from_edges(src, dst, matrix.shape[0])
 
 
@@ -239,7 +288,7 @@ def _from_items(items: Iterable[Any]) -> Graphs:
     parts = []
     for position, item in enumerate(items):
         try:
-            parts.append(as_graphs(item))
+            parts.append(_convert(item, None))
         except InputError as error:
             raise InputError(f"Item {position} of {len(items)}: {error}") from None
     return Graphs.concatenate(parts)

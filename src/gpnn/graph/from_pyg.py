@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from .attributes import labels_of
 from .convert import as_graphs, check_plausible, is_a, split_rows, to_numpy
 from .graphs import Graphs
+from .readers.files import note
 
 __all__ = ["from_data", "from_dataset", "from_list"]
 
@@ -28,9 +30,10 @@ def from_data(data: Any, num_nodes: int | None = None) -> Graphs:
     """One ``Data``; many graphs where it has ``ptr`` or ``batch`` (as ``Batch`` does)."""
     src, dst = _edges(data)
     sizes = _batch_sizes(data)
+    labels = _attribute(data, "edge_attr", len(src))
     if sizes is None:
         n = num_nodes if num_nodes is not None else _num_nodes(data)
-        return Graphs.from_edges(src, dst, n)
+        return _build(src, dst, n, None, _attribute(data, "x", n), labels)
     if num_nodes is not None:
         raise InputError("num_nodes is for one graph; this is a batch, which knows its own.")
     total = int(sizes.sum())
@@ -43,9 +46,9 @@ def from_data(data: Any, num_nodes: int | None = None) -> Graphs:
     if (np.diff(owner) < 0).any():
         order = np.argsort(owner, kind="stable")
         src, dst, owner = src[order], dst[order], owner[order]
-    return Graphs.from_edges(
-        src, dst, sizes, bounds=np.searchsorted(owner, np.arange(len(sizes) + 1))
-    )
+        labels = None if labels is None else labels[order]
+    bounds = np.searchsorted(owner, np.arange(len(sizes) + 1))
+    return _build(src, dst, sizes, bounds, _attribute(data, "x", total), labels, local=False)
 
 
 def from_list(items: Sequence[Any]) -> Graphs:
@@ -54,12 +57,22 @@ def from_list(items: Sequence[Any]) -> Graphs:
         return Graphs.concatenate([from_data(item) for item in items])
     ends = [_edges(item) for item in items]
     counts = [len(src) for src, _ in ends]
-    return Graphs.from_edges(
+    sizes = np.array([_num_nodes(item) for item in items], np.int64)
+
+    def joined(name: str, lengths: Sequence[int]) -> Ints | None:
+        found = [_raw(item, name, n) for item, n in zip(items, lengths, strict=True)]
+        given = [values for values in found if values is not None]
+        if len(given) < len(items) or len({values.shape[1:] for values in given}) > 1:
+            return None
+        return labels_of(np.concatenate(given), name)[0]
+
+    return _build(
         np.concatenate([src for src, _ in ends]),
         np.concatenate([dst for _, dst in ends]),
-        np.array([_num_nodes(item) for item in items], np.int64),
-        bounds=np.concatenate(([0], np.cumsum(counts))),
-        local=True,
+        sizes,
+        np.concatenate(([0], np.cumsum(counts))),
+        joined("x", sizes.tolist()),
+        joined("edge_attr", counts),
     )
 
 
@@ -102,13 +115,63 @@ def _collated(data: Any, slices: Any, picked: Ints) -> Graphs:
     stops = np.cumsum(counts)
     if not len(picked) or (np.diff(picked) == 1).all():
         span = slice(int(first[0]), int(first[0] + stops[-1])) if len(picked) else slice(0, 0)
-        src, dst = src[span], dst[span]
+        taken: Any = span
     else:
         taken = np.repeat(first - stops + counts, counts) + np.arange(int(counts.sum()))
-        src, dst = src[taken], dst[taken]
-    return Graphs.from_edges(
-        src, dst, sizes[picked], bounds=np.concatenate(([0], stops)), local=True
+    edge_labels = _attribute(data, "edge_attr", len(src))
+    node_labels = _attribute(data, "x", int(sizes.sum()))
+    if node_labels is not None:
+        ends = np.cumsum(sizes[picked])
+        lead = (np.cumsum(sizes) - sizes)[picked] - ends + sizes[picked]
+        node_labels = node_labels[np.repeat(lead, sizes[picked]) + np.arange(int(ends[-1:].sum()))]
+    return _build(
+        src[taken],
+        dst[taken],
+        sizes[picked],
+        np.concatenate(([0], stops)),
+        node_labels,
+        None if edge_labels is None else edge_labels[taken],
     )
+
+
+def _raw(data: Any, name: str, count: int) -> NDArray[Any] | None:
+    """An attribute with a row per vertex or edge, or None."""
+    value = data.get(name)
+    array = None if value is None else to_numpy(value)
+    if array is None or array.ndim == 0 or len(array) != count or array.dtype.kind not in "iufb":
+        return None
+    return array
+
+
+def _attribute(data: Any, name: str, count: int) -> Ints | None:
+    """An attribute as labels, where it is that."""
+    array = _raw(data, name, count)
+    if array is None or array.ndim > 2:
+        return None
+    return labels_of(array, name)[0]
+
+
+def _build(
+    src: NDArray[Any],
+    dst: NDArray[Any],
+    sizes: Any,
+    bounds: Ints | None,
+    node_labels: Ints | None,
+    edge_labels: Ints | None,
+    local: bool = True,
+) -> Graphs:
+    """The graphs, with labels where both directions of every edge have the same."""
+    given = {"bounds": bounds, "local": local if bounds is not None else False}
+    try:
+        return Graphs.from_edges(
+            src, dst, sizes, node_labels=node_labels, edge_labels=edge_labels, **given
+        )
+    except InputError:
+        if edge_labels is None:
+            raise
+        built = Graphs.from_edges(src, dst, sizes, node_labels=node_labels, **given)
+    note("Labels of edges are left aside: the two directions of an edge differ.")
+    return built
 
 
 def _sizes(data: Any, slices: Any) -> Ints | None:

@@ -111,8 +111,8 @@ def register_scheme(
             "('+' joins schemes)."
         )
     if name in _of_users:
-        del _registry[name]
-    _of_users.discard(name)
+        _registry.pop(name, None)
+        _of_users.discard(name)
     made = add_scheme(Scheme(name, colour, definition, cost, power, width))
     _of_users.add(name)
     return made

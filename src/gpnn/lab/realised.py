@@ -31,7 +31,6 @@ from torch import Tensor
 from ..graph.graphs import Graphs
 from ..graph.partition import partition
 from ..graph.refine import gpnn as exact_gpnn
-from ..nn.config import GPNNConfig
 from ..nn.model import GPNN
 from ..nn.prepare import Prepared, prepare
 from .suites import Suite
@@ -95,18 +94,7 @@ def realise(
     ready = prepare(graphs, scheme=scheme, interactions=interactions, d=d, layers=layers)
     torch.manual_seed(seed)
     model = GPNN(
-        GPNNConfig(
-            outputs=OUTPUTS,
-            parts=ready.vocabulary.size + 1,
-            scheme=scheme,
-            interactions=interactions,
-            d=d,
-            layers=layers,
-            hidden=hidden,
-            base=None,
-            component_feature=False,
-            readout="sum",
-        )
+        outputs=OUTPUTS, hidden=hidden, base=None, component_feature=False, **ready.options
     ).to(device, torch.float64)
     both = np.arange(COPIES), np.arange(COPIES, 2 * COPIES)
     batches = [
@@ -146,8 +134,7 @@ def _outputs(model: GPNN, ready: Prepared, device: str) -> Tensor:
     model.eval()
     with torch.no_grad():
         chunks = [
-            model(batch.to(device, torch.float64)).cpu()
-            for batch in ready.batches(np.arange(len(ready)), COPIES)
+            model(batch.to(device, torch.float64)).cpu() for batch in ready.batches(size=COPIES)
         ]
     return torch.cat(chunks)
 

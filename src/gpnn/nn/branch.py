@@ -31,6 +31,8 @@ class Branch:
 
     def __init__(self, name: str, *read: Tensor) -> None:
         self.main = self.side = None
+        if torch.compiler.is_compiling():
+            return
         if not (read[0].is_cuda and torch.cuda.is_current_stream_capturing()):
             return
         self.main = torch.cuda.current_stream()

@@ -1,8 +1,9 @@
-"""The graphs of a batch put side by side, on the CPU."""
+"""The graphs of a batch put side by side, on the CPU: of one model, or of several replicas."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -23,106 +24,222 @@ as_tensor = torch.from_numpy
 _NO_WEIGHT = np.zeros(0, np.float32)
 
 
-def collate(prepared: Prepared, graphs: IntArray, edges: bool = True) -> GraphBatch:
+def collate(
+    prepared: Prepared, replicas: Sequence[IntArray], edges: bool = True, stacked: bool = False
+) -> GraphBatch:
     """The batch of some graphs, which may be asked for more than once.
 
     Args:
+        replicas: the graphs of every replica.
         edges: whether a base GNN will read edges, beside sums over neighbours.
+        stacked: whether tensors have a leading dimension of replicas; without one there is one
+            replica, and no padding.
     """
-    whole, parts = prepared.graphs, prepared.parts
-    starts, rank, ids, owner, bounds = loops.collate_vertices(
-        graphs, whole.ptr, prepared.part, parts
-    )
-    place = (graphs, whole.ptr, starts, rank, ids, owner)
-    source, ptr, entry = loops.collate_sums(*place, whole.indptr, whole.indices)
-    neighbours = _symmetric(source, ptr)
-    near, start, start_ids, rounds = _interactions(prepared, graphs, place)
-    each = torch.arange(len(ids) + 1)
-    rows, inverse = as_tensor(ids), as_tensor(rank)
-    y = None
-    if prepared.labels is not None:
-        node = prepared.node_level
-        y = prepared.labels[as_tensor(_vertices(graphs, whole.ptr) if node else graphs)]
-    order = np.empty_like(rank)
-    order[rank] = np.arange(len(rank))
-    floating = prepared.x.dtype if prepared.x.is_floating_point() else torch.get_default_dtype()
-    return GraphBatch(
-        features=prepared.x[rows],
-        part=as_tensor(prepared.part[ids]),
-        neighbours=neighbours,
-        near=near,
-        edges=_edges(prepared, source, ptr, entry) if edges else None,
-        start=start,
-        start_features=_start_features(prepared, start_ids),
-        rounds=rounds,
-        readout=Segments(inverse, as_tensor(starts), as_tensor(owner), each),
-        components=as_tensor(prepared.components[graphs]),
-        order=Segments(inverse, each, as_tensor(order), each),
-        vertices=as_tensor(np.diff(starts))[:, None].to(floating),
-        y=y,
-        vertex_weight=None,
-        graph_weight=None,
-        vertex_id=rows,
-        graph_id=as_tensor(graphs),
-        groups=_groups(bounds),
-        terms=prepared.terms,
-    )
+    return _Collation(prepared, replicas, stacked).batch(edges)
 
 
-def _vertices(graphs: IntArray, ptr: IntArray) -> IntArray:
-    sizes = (ptr[1:] - ptr[:-1])[graphs]
-    ends = np.cumsum(sizes)
-    return np.arange(int(sizes.sum())) + np.repeat(ptr[graphs] - ends + sizes, sizes)
+class _Collation:
+    """What is worked out on the way to a batch."""
 
-
-def _interactions(
-    prepared: Prepared, graphs: IntArray, place: tuple[IntArray, ...]
-) -> tuple[Segments, Tensor, IntArray, tuple[AlphaRound, ...]]:
-    """Σ over N_d(v), the start classes, their numbers in the whole set, and the rounds."""
-    classes, part_of, parts = prepared.classes, prepared.part_of_colour, prepared.parts
-    source, ptr, entry = loops.collate_sums(*place, prepared.pair_first, classes.pair_other)
-    near, centre = _symmetric(source, ptr), as_tensor(ptr)
-    like = _NO_WEIGHT
-    start_mark = np.zeros(len(classes.start), np.int32)
-    starts, _, start_bounds = loops.collate_classes(
-        graphs, classes.start_ptr, classes.start_id, classes.start_count, classes.start[:, 2],
-        part_of, parts, start_mark, like,
-    )  # fmt: skip
-    start = classes.start[starts]
-    start[:, 0], start[:, 2] = part_of[start[:, 0]], part_of[start[:, 2]]
-    size, used, mark = 0, 0, start_mark
-    rows, rounds = len(starts), []
-    for r, table in enumerate(classes.tables):
-        own = np.zeros(table.size, np.int32)
-        chosen, weight, bounds = loops.collate_classes(
-            graphs, classes.class_ptr[r], classes.class_id[r], classes.class_count[r], table.part,
-            part_of, parts, own, like,
-        )  # fmt: skip
-        tables = (
-            table.previous, table.first, table.second, table.entry_ptr, table.entry_tuple,
-            table.entry_count,
-        )  # fmt: skip
-        tuple_mark = np.zeros(len(table.first), np.int32)
-        previous, met, ends, tuples, count, tuple_weight = loops.collate_round(
-            chosen, weight, size, used, mark, start_mark, tables, tuple_mark
+    def __init__(self, prepared: Prepared, replicas: Sequence[IntArray], stacked: bool) -> None:
+        self.prepared, self.stacked, self.replicas = prepared, stacked, len(replicas)
+        self.graphs = np.concatenate(replicas) if len(replicas) > 1 else replicas[0]
+        self.bounds = np.cumsum([0, *map(len, replicas)])
+        whole = prepared.graphs
+        self.starts, self.rank, self.ids, self.owner, self.first = loops.collate_vertices(
+            self.graphs, self.bounds, whole.ptr, prepared.part, prepared.parts
         )
-        each = np.arange(max(len(chosen), len(tuple_weight)) + 1)
-        before, rows = rows, len(chosen) + len(starts)
-        size, used, mark = table.size, len(chosen), own
-        pairs = loops.collate_pairs(entry, classes.pair_class[r], size, used, mark, start_mark)
-        rounds.append(
-            AlphaRound(
-                previous=_segments(previous, each[: len(chosen) + 1], before),
-                met=_segments(met, 2 * each[: len(tuple_weight) + 1], 2 * before),
-                tuples=_segments(tuples, ends, len(tuple_weight), count),
-                weight=as_tensor(weight),
-                tuple_weight=as_tensor(tuple_weight),
-                part=as_tensor(np.concatenate([part_of[table.part[chosen]], start[:, 2]])),
-                pairs=_segments(pairs, ptr, rows)._replace(ptr=centre),
-                groups=torch.cat([_groups(bounds), _groups(start_bounds, used)]),
+        self.place = (self.graphs, whole.ptr, self.starts, self.rank, self.ids, self.owner)
+
+    def batch(self, edges: bool) -> GraphBatch:
+        prepared, whole = self.prepared, self.prepared.graphs
+        source, ptr, entry = loops.collate_sums(*self.place, whole.indptr, whole.indices)
+        near, start, start_ids, rounds = self._interactions()
+        real = self.ids >= 0
+        rows = as_tensor(np.where(real, self.ids, 0) if self.stacked else self.ids)
+        readout, order, graphs = self._readout()
+        weight = as_tensor(real.astype(np.float32)) if self.stacked else None
+        floating = prepared.x.dtype if prepared.x.is_floating_point() else None
+        sizes = np.zeros(len(graphs), np.float32)
+        sizes[graphs >= 0] = np.diff(self.starts)
+        chosen = as_tensor(np.maximum(graphs, 0))
+        return GraphBatch(
+            features=self._shape(prepared.x[rows]),
+            part=as_tensor(np.repeat(np.arange(prepared.parts), np.diff(self.first))),
+            neighbours=_symmetric(source, ptr),
+            near=near,
+            edges=self._edges(source, ptr, entry) if edges else None,
+            start=self._shape(start),
+            start_features=self._start_features(start_ids),
+            rounds=rounds,
+            readout=readout,
+            components=self._shape(as_tensor(prepared.components)[chosen]),
+            order=order,
+            vertices=self._shape(
+                as_tensor(sizes)[:, None].to(floating or torch.get_default_dtype())
+            ),
+            y=None if self.stacked else self._labels(),
+            vertex_weight=None if weight is None else self._shape(weight),
+            graph_weight=self._shape(as_tensor((graphs >= 0).astype(np.float32)))
+            if self.stacked
+            else None,
+            vertex_id=self._shape(rows),
+            graph_id=self._shape(chosen),
+            groups=_groups(self.first),
+            terms=None if self.stacked else prepared.terms,
+        )
+
+    def _shape(self, rows: Tensor) -> Tensor:
+        """With a leading dimension of replicas, where there is one."""
+        return rows.unflatten(0, (self.replicas, -1)) if self.stacked else rows
+
+    def _labels(self) -> Tensor | None:
+        labels, ptr = self.prepared.labels, self.prepared.graphs.ptr
+        if labels is None:
+            return None
+        if not self.prepared.node_level:
+            return labels[as_tensor(self.graphs)]
+        sizes = np.diff(self.starts)
+        shift = np.repeat(ptr[self.graphs] - self.starts[:-1], sizes)
+        return labels[as_tensor(np.arange(self.starts[-1]) + shift)]
+
+    def _readout(self) -> tuple[Segments, Segments, IntArray]:
+        """Σ over the vertices of every graph; the vertices in the order of the input; the graph in
+        every row of graphs, -1 for padding."""
+        counts = np.diff(self.bounds)
+        high = int(counts.max())
+        row = np.arange(len(self.graphs)) + np.repeat(
+            np.arange(self.replicas) * high - self.bounds[:-1], counts
+        )
+        graphs = np.full(self.replicas * high, -1)
+        graphs[row] = self.graphs
+        lengths = np.zeros(len(graphs), np.int64)
+        lengths[row] = np.diff(self.starts)
+        ptr = _ends(lengths)
+        real = self.ids >= 0
+        back = row[self.owner[real]]
+        back_ptr = _ends(real)
+        rank = as_tensor(self.rank)
+        readout = Segments(rank, as_tensor(ptr), as_tensor(back), as_tensor(back_ptr))
+        sizes = self.starts[self.bounds[1:]] - self.starts[self.bounds[:-1]]
+        most = int(sizes.max())
+        places = np.arange(len(self.rank)) + np.repeat(
+            np.arange(self.replicas) * most - self.starts[self.bounds[:-1]], sizes
+        )
+        there = np.zeros(self.replicas * most, np.int64)
+        there[places] = 1
+        inverse = np.empty(len(self.ids), np.int64)
+        inverse[self.rank] = places
+        order = Segments(rank, as_tensor(_ends(there)), as_tensor(inverse[real]), readout.back_ptr)
+        return readout, order, graphs
+
+    def _interactions(self) -> tuple[Segments, Tensor, IntArray, tuple[AlphaRound, ...]]:
+        """Σ over N_d(v), the start classes, their numbers in the whole set, and the rounds."""
+        prepared, like = self.prepared, _NO_WEIGHT
+        classes, part_of, parts = prepared.classes, prepared.part_of_colour, prepared.parts
+        source, ptr, entry = loops.collate_sums(
+            *self.place, prepared.pair_first, classes.pair_other
+        )
+        centre = as_tensor(ptr)
+        start_mark = self._marks(len(classes.start))
+        starts, _, start_first = loops.collate_classes(
+            self.graphs, self.bounds, classes.start_ptr, classes.start_id, classes.start_count,
+            classes.start[:, 2], part_of, parts, start_mark, like,
+        )  # fmt: skip
+        start = classes.start[starts]
+        start[:, 0], start[:, 2] = part_of[start[:, 0]], part_of[start[:, 2]]
+        start[starts < 0] = 0
+        low, start_groups = int(start_first[-1]), _groups(start_first)
+        by_part = np.repeat(np.arange(parts), np.diff(start_first))
+        size, used, rows, mark, rounds = 0, 0, low, start_mark, []
+        for r, table in enumerate(classes.tables):
+            own = self._marks(table.size)
+            chosen, weight, first = loops.collate_classes(
+                self.graphs, self.bounds, classes.class_ptr[r], classes.class_id[r],
+                classes.class_count[r], table.part, part_of, parts, own, like,
+            )  # fmt: skip
+            arrays = (
+                table.previous, table.first, table.second, table.entry_ptr, table.entry_tuple,
+                table.entry_count,
+            )  # fmt: skip
+            previous, previous_ends, met, met_ends, tuples, ends, count, tuple_weight = (
+                loops.collate_round(chosen, weight, size, used, rows, mark, start_mark, arrays,
+                                    self._marks(len(table.first)))
+            )  # fmt: skip
+            before = self.replicas * rows
+            size, used, mark = table.size, int(first[-1]), own
+            rows = used + low
+            pairs = loops.collate_pairs(
+                entry, ptr, classes.pair_class[r], size, used, rows, mark, start_mark
             )
+            rounds.append(
+                AlphaRound(
+                    previous=_segments(previous, previous_ends, before),
+                    met=_segments(met, met_ends, 2 * before),
+                    tuples=_segments(tuples, ends, len(tuple_weight), count),
+                    weight=self._shape(as_tensor(weight)),
+                    tuple_weight=self._shape(as_tensor(tuple_weight)),
+                    part=as_tensor(
+                        np.concatenate([np.repeat(np.arange(parts), np.diff(first)), by_part])
+                    ),
+                    pairs=_segments(pairs, ptr, self.replicas * rows)._replace(ptr=centre),
+                    groups=torch.cat([_groups(first), start_groups + used * _BOTH_ENDS]),
+                )
+            )
+        return _symmetric(source, ptr), as_tensor(start), starts, tuple(rounds)
+
+    def _marks(self, size: int) -> NDArray[np.int32]:
+        return np.zeros((self.replicas, size), np.int32)
+
+    def _edges(self, source: IntArray, ptr: IntArray, entry: IntArray) -> Edges:
+        """The entries of ``neighbours`` are the edges, sorted by the vertex they end in."""
+        height = (len(ptr) - 1) // self.replicas
+        ends = ptr[::height] if height else np.zeros(self.replicas + 1, np.int64)
+        counts = np.diff(ends)
+        most = int(counts.max())
+        row = np.arange(len(source)) + np.repeat(
+            np.arange(self.replicas) * most - ends[:-1], counts
         )
-    return near, as_tensor(start), starts, tuple(rounds)
+        there = np.zeros(self.replicas * most, np.int64)
+        there[row] = 1
+        each, bounds = as_tensor(_ends(there)), as_tensor(ptr)
+        back, back_ptr, _ = loops.transpose(source, _ends(there), len(ptr) - 1, _NO_WEIGHT)
+        target = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+        number = as_tensor(row)
+
+        def spread(values: Tensor) -> Tensor:
+            if len(values) == len(there):
+                return self._shape(values)
+            out = values.new_zeros(len(there), *values.shape[1:])
+            out[number] = values
+            return self._shape(out)
+
+        features = self.prepared.edge_features
+        return Edges(
+            gather=Segments(as_tensor(source), each, as_tensor(back), as_tensor(back_ptr)),
+            collect=Segments(number, bounds, as_tensor(target), each),
+            label=spread(as_tensor(self.prepared.edge_label[entry])),
+            features=None if features is None else spread(features[as_tensor(entry)]),
+        )
+
+    def _start_features(self, starts: IntArray) -> Tensor | None:
+        """Float edge features of the start rows in the direct path, zero where there is no edge."""
+        features = self.prepared.edge_features
+        if features is None:
+            return None
+        assert self.prepared.classes.start_entry is not None
+        entry = np.where(starts >= 0, self.prepared.classes.start_entry[starts], -1)
+        chosen = features[as_tensor(np.maximum(entry, 0))]
+        return self._shape(chosen * as_tensor(entry >= 0).unsqueeze(1))
+
+
+_BOTH_ENDS = torch.tensor([1, 1, 0])
+
+
+def _ends(lengths: Any) -> IntArray:
+    out = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=out[1:])
+    return out
 
 
 def _segments(
@@ -141,32 +258,7 @@ def _symmetric(source: IntArray, bounds: IntArray) -> Segments:
     return Segments(index, ptr, index, ptr)
 
 
-def _edges(prepared: Prepared, source: IntArray, ptr: IntArray, entry: IntArray) -> Edges:
-    """The entries of ``neighbours`` are the edges, sorted by the vertex they end in."""
-    m = len(source)
-    number, bounds = np.arange(m + 1), as_tensor(ptr)
-    back, _, _ = loops.transpose(source, number, len(ptr) - 1, _NO_WEIGHT)
-    each, target = as_tensor(number), as_tensor(np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)))
-    features = prepared.edge_features
-    return Edges(
-        gather=Segments(as_tensor(source), each, as_tensor(back), bounds),
-        collect=Segments(each[:-1], bounds, target, each),
-        label=as_tensor(prepared.edge_label[entry]),
-        features=None if features is None else features[as_tensor(entry)],
-    )
-
-
-def _start_features(prepared: Prepared, starts: IntArray) -> Tensor | None:
-    """Float edge features of the start rows in the direct path, zero where there is no edge."""
-    if prepared.edge_features is None:
-        return None
-    assert prepared.classes.start_entry is not None
-    entry = prepared.classes.start_entry[starts]
-    features = prepared.edge_features[as_tensor(np.maximum(entry, 0))]
-    return features * as_tensor(entry >= 0).unsqueeze(1)
-
-
-def _groups(bounds: IntArray, shift: int = 0) -> Tensor:
+def _groups(first: IntArray) -> Tensor:
     """(start, stop, part) of every part that has rows."""
-    part = np.flatnonzero(bounds[1:] > bounds[:-1])
-    return as_tensor(np.stack([bounds[part] + shift, bounds[part + 1] + shift, part], 1))
+    part = np.flatnonzero(first[1:] > first[:-1])
+    return as_tensor(np.stack([first[part], first[part + 1], part], 1))

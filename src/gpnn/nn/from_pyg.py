@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..errors import InputError
+from ..graph.attributes import entries_of, labels_of
 from ..graph.convert import as_graphs, is_a
 from ..graph.graphs import Graphs
-from ..graph.kernels.csr import edge_positions
 from ..graph.partition import Partition, partition, unique_rows
 from ..graph.schemes import get_scheme
 from ..graph.structure import Structure
@@ -26,7 +26,7 @@ from .transform import scheme_key
 if TYPE_CHECKING:
     from .model import GPNN
 
-__all__ = ["BASE_ALONE", "batch_of", "data_options", "edge_labels_of", "read_data"]
+__all__ = ["BASE_ALONE", "batch_of", "data_options", "read_data"]
 
 IntArray = NDArray[np.int64]
 BASE_ALONE = Structure("trivial", "cross", layers=1)
@@ -84,6 +84,7 @@ def data_options(source: Any, structure: Structure, node_level: bool) -> dict[st
     }
 
 
+@torch.compiler.disable
 def batch_of(data: Any, model: GPNN) -> GraphBatch:
     """One of PyG's batches, or one graph, as a model reads it: its own structure and parts.
 
@@ -247,53 +248,15 @@ def _edge_fields(
 ) -> dict[str, Any]:
     """Attributes of given edges as labels or features of CSR entries; with ``floats`` they are
     features, whatever they look like."""
-    labels, count = (None, None) if floats else edge_labels_of(attributes)
-    if labels is None:
-        return {"edge_features": _per_entry(graphs, src, dst, attributes.float())}
-    column = _per_entry(graphs, src, dst, labels.double().unsqueeze(1))
-    return {"edge_labels": column[:, 0].long().numpy(), "label_count": count}
-
-
-def edge_labels_of(attributes: Tensor) -> tuple[Tensor | None, int | None]:
-    """Edge attributes as one whole number each, and how many there may be, where they are that:
-    one column of whole numbers, or one-hot rows. Other floats are features: ``None``."""
-    if attributes.dim() == 1:
-        attributes = attributes.unsqueeze(1)
-    if attributes.dim() != 2:
+    values = attributes.numpy()
+    labels, count = (None, None) if floats else labels_of(values, "edge_attr")
+    if labels is not None:
+        column = entries_of(graphs, src, dst, labels[:, None])
+        return {"edge_labels": column[:, 0], "label_count": count}
+    if not floats and values.dtype.kind != "f":
         raise InputError(
-            f"edge_attr must have shape [edges, columns]; got {list(attributes.shape)}."
+            f"edge_attr has {values.shape[1]} columns of whole numbers. Join them into one label "
+            "per edge, or give floats."
         )
-    one_hot = attributes.shape[1] > 1 and bool(
-        (((attributes == 0) | (attributes == 1)).all(1) & (attributes.sum(1) == 1)).all()
-    )
-    if one_hot:
-        return attributes.argmax(1), int(attributes.shape[1])
-    if attributes.is_floating_point():
-        return None, None
-    if attributes.shape[1] > 1:
-        raise InputError(
-            f"edge_attr has {attributes.shape[1]} columns of whole numbers. Join them into one "
-            "label per edge, or give floats."
-        )
-    return attributes[:, 0].long(), None
-
-
-def _per_entry(graphs: Graphs, src: IntArray, dst: IntArray, values: Tensor) -> Tensor:
-    """Values of given edges at the CSR entries of these edges, both directions alike."""
-    values = values.reshape(len(values), -1)
-    out = values.new_zeros(len(graphs.indices), values.shape[1])
-    pairs = [
-        edge_positions(graphs.indptr, graphs.indices, *ends) for ends in ((dst, src), (src, dst))
-    ]
-    real = torch.from_numpy(pairs[0] >= 0)
-    for position in pairs:
-        out[torch.from_numpy(position)[real]] = values[real]
-    for position in pairs:
-        wrong = (out[torch.from_numpy(position)[real]] != values[real]).any(1)
-        if bool(wrong.any()):
-            e = int(torch.nonzero(real)[torch.nonzero(wrong)[0, 0], 0])
-            raise InputError(
-                f"The two directions of edge {e} have different features. Graphs are undirected "
-                "here: give both directions the same."
-            )
-    return out
+    table = values.reshape(len(values), -1).astype(np.float32)
+    return {"edge_features": torch.from_numpy(entries_of(graphs, src, dst, table))}

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .kernels.dispatch import fast
 
-__all__ = ["grouped_linear"]
+__all__ = ["grouped_linear", "map_groups", "unmap_groups"]
 
 Groups = tuple[tuple[int, int, int], ...]
 
@@ -123,6 +123,27 @@ def grouped_linear(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Tenso
     dimension R if they are stacked.
     """
     x = x.to(weight.dtype)
-    each = tuple((start, stop, j) for start, stop, j in groups.tolist())
-    out: Tensor = _GroupedLinear.apply(x, weight, bias, each)
+    if torch.compiler.is_compiling():
+        from .ops import grouped_linear_op
+
+        return grouped_linear_op(x, weight, bias, groups)
+    out: Tensor = _GroupedLinear.apply(x, weight, bias, _numbers(groups))
     return out
+
+
+def map_groups(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Tensor) -> Tensor:
+    """:func:`grouped_linear` without a gradient."""
+    return _GroupedLinear.forward(x, weight, bias, _numbers(groups))
+
+
+def unmap_groups(
+    grad: Tensor, x: Tensor, weight: Tensor, groups: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of :func:`grouped_linear` with respect to x, weight and bias."""
+    into, slope, shift = _Backward.forward(grad, x, weight, _numbers(groups), True)
+    assert shift is not None
+    return into, slope, shift
+
+
+def _numbers(groups: Tensor) -> Groups:
+    return tuple((start, stop, j) for start, stop, j in groups.tolist())

@@ -59,8 +59,8 @@ class Head(nn.Module):
             reader = self.second if self.first is None else self.first
             self.counts = nn.Parameter(torch.empty(len(keys), reader.out_features))
             self.count_norm = WeightedBatchNorm(len(keys), bias=False)
-            each = dict.fromkeys(("weight", "bias", "running_mean", "running_var"), (0,))
-            self.count_norm.part_dims = each
+            names = ("weight", "bias", "running_mean", "running_var")
+            self.count_norm.part_dims = dict.fromkeys(names, (0,))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -137,7 +137,7 @@ class Prepared:
     def batch(self, graphs: Any = None, edges: bool = True) -> GraphBatch:
         """The given graphs (all by default) side by side: numbers, a slice or a boolean mask."""
         numbers = self._numbers(graphs)
-        made = collate(self, numbers, edges)
+        made = collate(self, [numbers], edges)
         if not self.more:
             return made
         return replace(made, more=_joined(self.more, numbers, np.diff(self.graphs.ptr)))

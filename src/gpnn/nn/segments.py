@@ -12,7 +12,7 @@ from torch.nn.functional import embedding_bag
 from ..graph.kernels.segments import group
 from .kernels.dispatch import kernels
 
-__all__ = ["Segments"]
+__all__ = ["Segments", "bags"]
 
 
 class Segments(NamedTuple):
@@ -67,9 +67,19 @@ class Segments(NamedTuple):
         assert factor is None or onto is not None
         if x.dtype in (torch.bfloat16, torch.float16):
             x = x.float()
+        if torch.compiler.is_compiling():
+            return self._sum_compiled(x, onto, factor)
         base = None if onto is None or onto is x else onto.to(x.dtype)
         out: Tensor = _Sums.apply(x, base, factor, onto is x, self)
         return out
+
+    def _sum_compiled(self, x: Tensor, onto: Tensor | None, factor: Tensor | None) -> Tensor:
+        from .ops import segment_sums_op
+
+        weights = [None if w is None else w.to(x.dtype) for w in (self.weight, self.back_weight)]
+        flat = segment_sums_op(x.flatten(0, -2), *self[:4], *weights)
+        out = flat.view(*x.shape[:-2], -1, x.shape[-1])
+        return out if onto is None else _scaled(onto, factor) + out
 
     @property
     def transposed(self) -> Segments:
@@ -78,7 +88,7 @@ class Segments(NamedTuple):
         return Segments(self.back_source, self.back_ptr, self.source, self.ptr, *weights)
 
 
-def _bags(
+def bags(
     x: Tensor, where: Segments, onto: Tensor | None = None, factor: Tensor | None = None
 ) -> Tensor:
     """The sums without a gradient."""
@@ -118,7 +128,7 @@ class _Sums(torch.autograd.Function):
         base = x if itself else onto
         ctx.save_for_backward(None if factor is None else base, factor)
         ctx.itself, ctx.where, ctx.onto = itself, where, onto is not None
-        return _bags(x, where, base, factor)
+        return bags(x, where, base, factor)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
@@ -127,7 +137,7 @@ class _Sums(torch.autograd.Function):
         grad = grad.contiguous()
         onto = grad if ctx.itself else None
         step = factor if ctx.itself else None
-        into = back.sum(grad, onto, step) if again else _bags(grad, back, onto, step)
+        into = back.sum(grad, onto, step) if again else bags(grad, back, onto, step)
         of_onto = _scaled(grad, factor) if ctx.onto and ctx.needs_input_grad[1] else None
         of_factor = None
         if factor is not None and ctx.needs_input_grad[2]:

@@ -12,51 +12,59 @@ if TYPE_CHECKING:
 
 __all__ = ["METRICS", "draw_curves"]
 
-METRICS = {"accuracy": "accuracy", "roc_auc": "ROC-AUC", "mae": "mean absolute error"}
+METRICS = {
+    "accuracy": "accuracy",
+    "roc_auc": "ROC-AUC",
+    "mae": "mean absolute error",
+    "scaled_mae": "mean absolute error, in standard deviations",
+}
 
 
 def draw_curves(
-    history: Sequence[Mapping[str, Any]],
+    histories: Sequence[Sequence[Mapping[str, Any]]],
     metric: str,
-    best_epoch: int,
+    best_epochs: Sequence[int],
     title: str,
     test: float | None = None,
 ) -> Figure:
-    """Two panels: loss on the training and validation part, metric on the validation part. The
-    epoch that was kept is marked; its test metric is a dashed line."""
+    """Two panels: loss on the training and validation part, metric on the validation part, a line
+    per network. The epochs that were kept are marked; the test metric is a dashed line."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     train_colour, valid_colour, test_colour = palette(3)
-    epochs = [record["epoch"] for record in history]
     figure = Figure(figsize=(9.0, 3.6), layout="constrained")
     figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
     left, right = figure.subplots(1, 2)
-    alone = {"marker": "o"} if len(epochs) == 1 else {}
-    left.plot(epochs, _column(history, "loss"), color=train_colour, label="train", **alone)
-    left.plot(epochs, _column(history, "valid_loss"), color=valid_colour, label="valid", **alone)
-    _limit(left, _column(history, "loss"), _column(history, "valid_loss"))
-    left.set_title("loss", loc="left", fontsize=10)
-    values = _column(history, f"valid_{metric}")
-    right.plot(epochs, values, color=valid_colour, label="valid", **alone)
+    several = len(histories) > 1
+    for number, (history, best) in enumerate(zip(histories, best_epochs, strict=True)):
+        epochs = [record["epoch"] for record in history]
+        look: dict[str, Any] = {"marker": "o"} if len(epochs) == 1 else {}
+        look |= {"alpha": 0.5, "linewidth": 0.9} if several else {}
+        values = _column(history, f"valid_{metric}")
+        for axes, column, colour, name in (
+            (left, _column(history, "loss"), train_colour, "train"),
+            (left, _column(history, "valid_loss"), valid_colour, "valid"),
+            (right, values, valid_colour, "valid"),
+        ):
+            axes.plot(epochs, column, color=colour, label=None if number else name, **look)
+        kept = "kept epochs" if several else f"kept: epoch {best}, {values[best - 1]:.3g}"
+        right.plot([best], [values[best - 1]], marker="o", linestyle="", color=INK,
+                   markersize=4 if several else 6, label=None if number else kept)  # fmt: skip
+        if not several:
+            for axes in (left, right):
+                axes.axvline(best, color=INK, linewidth=0.8, alpha=0.5)
+    every = [record for history in histories for record in history]
+    _limit(left, _column(every, "loss"), _column(every, "valid_loss"))
     if test is not None:
         right.axhline(test, color=test_colour, linestyle="--", label=f"test, {test:.3g}")
+    left.set_title("loss", loc="left", fontsize=10)
     right.set_title(METRICS.get(metric, metric), loc="left", fontsize=10)
     for axes in (left, right):
-        axes.axvline(best_epoch, color=INK, linewidth=0.8, alpha=0.5)
         axes.set_xlabel("epoch", fontsize=8)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.tick_params(labelsize=7)
         axes.spines[["top", "right"]].set_visible(False)
-    right.plot(
-        [best_epoch],
-        [values[best_epoch - 1]],
-        marker="o",
-        linestyle="",
-        color=INK,
-        label=f"kept: epoch {best_epoch}, {values[best_epoch - 1]:.3g}",
-    )
-    for axes in (left, right):
         axes.legend(fontsize=8, frameon=False, loc="best")
     return figure
 

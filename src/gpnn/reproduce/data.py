@@ -8,8 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.samples import Samples, load_samples
-from ..train.duel import without_edge_labels
+from ..data.samples import Samples, load_samples, without_edge_labels
 from .recipe import Recipe
 
 __all__ = ["load_data", "take"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..files import write_text
-from ..train.model_setup import pick_device
+from ..train.device import pick_device
 from . import distribution, partitions, report, statistics
 from .jobs import Job
 from .recipe import Recipe

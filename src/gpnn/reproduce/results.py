@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..data.tasks import higher_is_better
 from .jobs import Row
 from .paper import Figure, figure
 from .protocols import Measured, Summary, get_protocol, summarise
-from .protocols.base import higher_is_better
 from .recipe import Recipe
 from .tables import Column, columns, make_job
 from .training import record_key

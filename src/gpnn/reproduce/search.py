@@ -13,12 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..data.tasks import higher_is_better
 from ..errors import InputError
 from ..files import write_text
-from ..train.model_setup import pick_device
+from ..train.device import pick_device
 from .data import load_data
 from .lock import locked
-from .protocols.base import higher_is_better
 from .search_store import STORAGE, Trial, Trials, need_optuna
 from .search_trial import Search, train_trial, validation_replicas
 from .training import OutOfTime
@@ -78,7 +78,7 @@ def run_search(
             shutil.rmtree(out / "work", ignore_errors=True)
         samples = load_data(search.recipe, data, search.quick)
         validation_replicas(search, search.recipe, samples, data)
-        metric, about = samples.task.metric, {**search.to_dict(), "data": samples.digest()}
+        metric, about = samples.metric, {**search.to_dict(), "data": samples.digest()}
         kept = Trials(out, about, higher_is_better(metric), search.space, search.seed)
         try:
             while len(kept.settled) < trials and (deadline is None or time.time() < deadline):

@@ -6,15 +6,13 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..train.model_setup import pick_device
+from ..train.device import pick_device
 from ..train.replica import Curves, Paused
-from ..train.trainer import train_ready
+from ..train.trainer import train_staged
 from .jobs import Job
 from .lock import locked
 from .prefetch import Ahead
@@ -84,7 +82,7 @@ def _train(
     ahead: Ahead[Work] | None,
 ) -> None:
     began = time.perf_counter()
-    work = (None if ahead is None else ahead.take(job)) or lay_out(job, data)
+    work = (None if ahead is None else ahead.take(job)) or lay_out(job, data, device)
     count, pieces = len(work.pieces), []
     for number in range(count):
 
@@ -100,7 +98,10 @@ def _train(
         "commit": commit(),
         "versions": versions(),
     }
-    runs.save_curves(runs.curves_path(job.key), work.plan.members, _join(pieces), facts)
+    members = [member for piece in work.pieces for member in piece.members]
+    order = [work.plan.members.index(member) for member in members]
+    curves = Curves.join(pieces, [order])
+    runs.save_curves(runs.curves_path(job.key), work.plan.members, curves, facts)
 
 
 def _train_piece(
@@ -121,10 +122,10 @@ def _train_piece(
     if not progress(0.0):
         raise OutOfTime
     where = pick_device(device)
-    ready = work.ready(number)
+    staged = work.staged(number)
     try:
-        curves = train_ready(
-            ready,
+        trained = train_staged(
+            staged,
             where,
             folder=folder,
             progress=lambda done, total: progress(done / total),
@@ -132,20 +133,8 @@ def _train_piece(
         )
     except Paused:
         raise OutOfTime from None
-    runs.save_curves(path, work.pieces[number].members, curves, {})
-    return curves
-
-
-def _join(pieces: list[Curves]) -> Curves:
-    first = pieces[0]
-    loss, valid, test = (
-        np.concatenate([getattr(piece, name) for piece in pieces])
-        for name in ("loss", "valid", "test")
-    )
-    seconds = sum(piece.seconds for piece in pieces)
-    waits: list[Any] = [piece.about.get("prepare_seconds", 0.0) for piece in pieces]
-    about = {**first.about, "prepare_seconds": sum(waits)}
-    return replace(first, loss=loss, valid=valid, test=test, seconds=seconds, about=about)
+    runs.save_curves(path, work.pieces[number].members, trained.curves, {})
+    return trained.curves
 
 
 def _watched(tell: Callable[[float], None] | None, deadline: float | None) -> Progress:

@@ -9,10 +9,11 @@ from typing import Any
 
 from ..data.samples import Samples
 from ..graph.partition import partition
+from ..graph.structure import Structure
 from ..graph.vocabulary import Vocabulary
 from ..nn.model import GPNN
-from ..train.model_setup import base_alone, model_config
 from ..train.seeded import undrawn
+from ..train.setup import base_alone, model_config
 
 __all__ = ["count_parameters", "widen"]
 
@@ -22,7 +23,7 @@ WIDEST = 4096
 def count_parameters(samples: Samples, options: Mapping[str, Any]) -> int:
     """Parameters of a network for these samples; nothing is allocated."""
     options = base_alone(options)
-    scheme = model_config(samples, 1, options).scheme
+    scheme = Structure.split(options)[0].scheme
     config = model_config(samples, _parts(samples, scheme) + 1, options)
     with undrawn():
         net = GPNN(replace(config, dropout=0.0))

@@ -84,7 +84,9 @@ def _in_turn(
     """
     if not look_ahead:
         return [job for job in jobs if _one(job, settings, watch, outcome) == "busy"]
-    with Ahead(jobs, lambda job, over: make_ahead(job, settings.out, settings.data, over)) as ahead:
+    with Ahead(
+        jobs, lambda job, over: make_ahead(job, settings.out, settings.data, settings.device, over)
+    ) as ahead:
         return [job for job in jobs if _one(job, settings, watch, outcome, ahead=ahead) == "busy"]
 
 

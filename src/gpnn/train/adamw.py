@@ -51,12 +51,20 @@ class StackedAdamW:
     become views of that vector; nothing is read back, so a step can be captured.
 
     Args:
-        net: with stacked parameters.
+        net: with stacked parameters, or a single network without a dimension of replicas.
         lr, weight_decay: one per replica, [R].
         step: t - 1, counted up by the caller, [1].
+        stacked: whether the parameters are stacked.
     """
 
-    def __init__(self, net: nn.Module, lr: Tensor, weight_decay: Tensor, step: Tensor) -> None:
+    def __init__(
+        self,
+        net: nn.Module,
+        lr: Tensor,
+        weight_decay: Tensor,
+        step: Tensor,
+        stacked: bool = True,
+    ) -> None:
         named = dict(net.named_parameters())
         self.parameters = list(named.values())
         self.value = torch.cat([p.detach().flatten() for p in self.parameters])
@@ -65,9 +73,9 @@ class StackedAdamW:
         for parameter in self.parameters:
             parameter.data = self.value[at : at + parameter.numel()].view_as(parameter)
             at += parameter.numel()
-        each = [p[0].numel() for p in self.parameters]
+        each = [p[0].numel() if stacked else p.numel() for p in self.parameters]
         replica = torch.arange(len(lr), device=lr.device)
-        owner = torch.cat([replica.repeat_interleave(n) for n in each])
+        self.owner = owner = torch.cat([replica.repeat_interleave(n) for n in each])
         self.lr = lr.to(self.value.dtype)[owner]
         self.decay = None
         if bool(weight_decay.any()):

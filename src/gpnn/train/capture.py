@@ -11,7 +11,7 @@ import torch
 from ..nn.branch import rejoin
 
 if TYPE_CHECKING:
-    from .trainer import Engine
+    from .trainer import Trainer
 
 __all__ = ["Capture"]
 
@@ -20,22 +20,27 @@ AHEAD = 4
 
 
 class Capture:
-    """Calls a step of an engine; on a GPU it is captured at the first call.
+    """Calls a step of a trainer; on a GPU it is captured at the first call.
 
     Warming up runs the step for real, so the state is put back afterwards.
     """
 
-    def __init__(self, engine: Engine, step: Callable[[], None]) -> None:
-        self.engine, self.step = engine, step
+    def __init__(self, trainer: Trainer, step: Callable[[], None]) -> None:
+        self.trainer, self.step = trainer, step
         self.graph: torch.cuda.CUDAGraph | None = None
         self.events: list[torch.cuda.Event] = []
+
+    @property
+    def captures(self) -> bool:
+        """Whether the step is one that can be captured: on a GPU, batches made there."""
+        return self.trainer.device.type == "cuda" and self.trainer.staged.plan is not None
 
     @property
     def captured(self) -> bool:
         return self.graph is not None
 
     def __call__(self) -> None:
-        if self.engine.device.type != "cuda":
+        if not self.captures:
             self.step()
             return
         if self.graph is None:
@@ -47,7 +52,7 @@ class Capture:
 
     def keep_up(self) -> None:
         """Wait until the device is at most a few epochs behind."""
-        if self.engine.device.type != "cuda":
+        if self.trainer.device.type != "cuda":
             return
         event = torch.cuda.Event()
         event.record()
@@ -56,7 +61,7 @@ class Capture:
             self.events.pop(0).synchronize()
 
     def _record(self) -> torch.cuda.CUDAGraph:
-        state = self.engine.state()
+        state = self.trainer.state()
         before = {name: value.clone() for name, value in state.items()}
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
@@ -78,4 +83,4 @@ class Capture:
     def _put_back(self, state: dict[str, torch.Tensor], before: dict[str, torch.Tensor]) -> None:
         for name, value in state.items():
             value.copy_(before[name])
-        self.engine.prime()
+        self.trainer.source.reset(self.trainer.step)

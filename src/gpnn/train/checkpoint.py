@@ -1,14 +1,15 @@
-"""The state of a training run after an epoch, in one file that is replaced at once.
+"""The state of a training in one file that is replaced at once, checked when it is read back.
 
-Tensors lie in the safetensors file, everything else as JSON in its header. Random numbers are a
-function of seed and epoch (see :mod:`gpnn.train.fit`), so there is no generator state to keep.
+Tensors lie in the safetensors file, everything else as JSON in its header. The header holds a
+SHA-256 of all tensors: a file with a flipped bit is refused. Random numbers are functions of seed,
+epoch and step, so there is no generator state to keep.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,119 +21,94 @@ from torch import Tensor
 from ..errors import InputError
 from ..files import atomic_path
 
-__all__ = ["CHECKPOINT", "State", "describe_difference", "load_state", "save_state"]
+__all__ = ["CHECKPOINT", "Checkpoint", "describe_difference"]
 
 CHECKPOINT = "checkpoint.safetensors"
-FORMAT = "gpnn-checkpoint-1"
+FORMAT = "gpnn-checkpoint-2"
 
 
-@dataclass
-class State:
-    """Where a run stands.
+class Checkpoint:
+    """Keeps the tensors of a training in a folder.
 
-    Attributes:
-        history: one record per epoch done.
-        best_key, best_epoch: of the best epoch so far, compared in order.
-        best: its weights.
+    Args:
+        run: what makes the training this one and no other, ready for JSON.
     """
 
-    history: list[dict[str, Any]] = field(default_factory=list)
-    best_key: tuple[float, ...] | None = None
-    best_epoch: int = 0
-    best: dict[str, Tensor] = field(default_factory=dict)
+    def __init__(self, folder: str | Path, run: Mapping[str, Any]) -> None:
+        self.path = Path(folder) / CHECKPOINT
+        self.run: dict[str, Any] = json.loads(json.dumps(run))
 
-    @property
-    def epoch(self) -> int:
-        return len(self.history)
+    def restore(self, state: Mapping[str, Tensor]) -> tuple[int, float]:
+        """Fill the tensors from the file; the epochs done and the seconds spent on them."""
+        if not self.path.is_file():
+            return 0, 0.0
+        try:
+            with safe_open(self.path, "pt") as file:
+                header = file.metadata() or {}
+                if header.get("format") != FORMAT:
+                    raise InputError(
+                        f"{self.path} was not written by this version of gpnn. Choose another "
+                        "folder, or start over with --fresh (fresh=True)."
+                    )
+                self._check_run(json.loads(header["run"]))
+                tensors = {name: file.get_tensor(name) for name in state}
+            if _digest(tensors) != header["sha256"]:
+                raise ValueError("its checksum does not match")
+            for name, value in state.items():
+                value.copy_(tensors[name])
+            return int(header["epochs"]), float(header["seconds"])
+        except (SafetensorError, RuntimeError, OSError, ValueError, KeyError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"{self.path} is damaged ({error}). Delete it, or start over with --fresh "
+                "(fresh=True)."
+            ) from None
+
+    def _check_run(self, there: Any) -> None:
+        if there != self.run:
+            raise InputError(
+                f"{self.path.parent} holds another run ({describe_difference(there, self.run)}). "
+                "Choose another folder with --out, or start over there with --fresh (fresh=True)."
+            )
+
+    def keep(self, state: Mapping[str, Tensor], epochs: int, seconds: float) -> None:
+        """Write the tensors, epochs done and seconds spent."""
+        plain = {name: value.detach().cpu().contiguous() for name, value in state.items()}
+        header = {
+            "format": FORMAT,
+            "run": json.dumps(self.run),
+            "epochs": str(epochs),
+            "seconds": repr(seconds),
+            "sha256": _digest(plain),
+        }
+        with atomic_path(self.path) as temporary:
+            save_file(plain, temporary, metadata=header)
+
+    def remove(self) -> None:
+        self.path.unlink(missing_ok=True)
 
 
-def save_state(
-    folder: Path,
-    state: State,
-    model: torch.nn.Module,
-    optimiser: torch.optim.Optimizer,
-    run: Mapping[str, Any],
-) -> None:
-    """Write the checkpoint; ``run`` is what makes the run this run and no other."""
-    tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
-    tensors |= {f"best.{name}": value for name, value in state.best.items()}
-    for index, moments in optimiser.state_dict()["state"].items():
-        tensors |= {f"optimiser.{index}.{name}": value for name, value in moments.items()}
-    header = {
-        "format": FORMAT,
-        "run": json.dumps(run),
-        "history": json.dumps(state.history),
-        "best": json.dumps([state.best_key, state.best_epoch]),
-    }
-    plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-    with atomic_path(folder / CHECKPOINT) as temporary:
-        save_file(plain, temporary, metadata=header)
-
-
-def load_state(
-    folder: Path,
-    model: torch.nn.Module,
-    optimiser: torch.optim.Optimizer,
-    run: Mapping[str, Any],
-) -> State | None:
-    """Put model and optimiser where the checkpoint left them; ``None`` where there is none."""
-    path = folder / CHECKPOINT
-    if not path.is_file():
-        return None
-    damaged = f"{path} is damaged. Start over with --fresh (or fresh=True)"
-    try:
-        with safe_open(path, framework="pt") as file:
-            header = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{damaged}: {error}") from None
-    if header.get("format") != FORMAT:
-        raise InputError(f"{path} was not written by this version of gpnn. Choose another folder.")
-    there = json.loads(header["run"])
-    here = json.loads(json.dumps(run))
-    if there != here:
-        raise InputError(
-            f"{folder} holds another run ({describe_difference(there, here)}). Choose another "
-            "folder with --out, or start over there with --fresh."
-        )
-    best_key, best_epoch = json.loads(header["best"])
-    try:
-        model.load_state_dict(_under(tensors, "model."))
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, value in _under(tensors, "optimiser.").items():
-            index, _, what = name.partition(".")
-            moments.setdefault(int(index), {})[what] = value
-        groups = optimiser.state_dict()["param_groups"]
-        optimiser.load_state_dict({"state": moments, "param_groups": groups})
-    except (RuntimeError, ValueError) as error:
-        raise InputError(f"{damaged}: {error}") from None
-    return State(
-        json.loads(header["history"]),
-        None if best_key is None else tuple(best_key),
-        best_epoch,
-        _under(tensors, "best."),
-    )
+def _digest(tensors: Mapping[str, Tensor]) -> str:
+    total = hashlib.sha256()
+    for name in sorted(tensors):
+        value = tensors[name].contiguous()
+        total.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
+        total.update(value.flatten().view(torch.uint8).numpy().tobytes() if value.numel() else b"")
+    return total.hexdigest()
 
 
 def describe_difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """The settings in which two runs differ, one level down."""
+    """The settings in which two runs differ, level by level."""
     said = []
     for key in sorted(set(there) | set(here)):
         old, new = there.get(key), here.get(key)
+        if old == new:
+            continue
         if isinstance(old, dict) and isinstance(new, dict):
-            said += [
-                f"{name}: {old.get(name)} there, {new.get(name)} here"
-                for name in sorted(set(old) | set(new))
-                if old.get(name) != new.get(name)
-            ]
-        elif old != new:
+            said.append(describe_difference(old, new))
+        elif (isinstance(old, str | list) and len(str(old)) > 40) or old is None or new is None:
             said.append(f"other {key}")
+        else:
+            said.append(f"{key}: {old} there, {new} here")
     return "; ".join(said)
-
-
-def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {
-        name.removeprefix(prefix): value
-        for name, value in tensors.items()
-        if name.startswith(prefix)
-    }

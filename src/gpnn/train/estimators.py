@@ -20,7 +20,7 @@ from ..data.encoder import Encoder
 from ..data.objects import read_inputs, read_labels
 from ..data.raw import Raw
 from ..data.samples import Samples
-from ..data.split import Split, make_split
+from ..data.split import Split, make_folds, make_split
 from ..data.targets import class_names
 from ..data.tasks import Task
 from ..errors import InputError
@@ -29,7 +29,8 @@ from .model_file import Loaded, load_model, save_model
 
 __all__ = ["GPNNClassifier", "GPNNEstimator", "GPNNRegressor"]
 
-_MODEL = ("scheme", "interactions", "d", "distances", "layers", "hidden", "readout", "gpnn")
+_STRUCTURE = ("scheme", "interactions", "d", "distances", "layers")
+_MODEL = ("hidden", "readout", "gpnn")
 _TRAIN = ("epochs", "patience", "batch_size", "lr", "weight_decay", "device")
 _READ_BY = {Task.CLASSIFICATION: "GPNNClassifier.load", Task.REGRESSION: "GPNNRegressor.load"}
 
@@ -41,20 +42,26 @@ class GPNNEstimator(BaseEstimator):
     them. A share ``validation`` of them is set aside in ``fit`` to choose the best epoch.
 
     Args:
-        scheme, interactions, d, distances, layers, hidden, readout, gpnn: as in
-            :class:`~gpnn.nn.config.GPNNConfig`.
-        base: the base GNN, ``None`` for none; ``"auto"`` is ``gine`` where edges have labels, else
-            ``gin``.
+        scheme, interactions, d, distances, layers: as in :class:`~gpnn.graph.structure.Structure`.
+        hidden, readout, gpnn: as in :class:`~gpnn.nn.config.GPNNConfig`.
+        base: the base GNN by name, or a module of your own, ``None`` for none; ``"auto"`` is
+            ``gine`` where edges have labels or features, else ``gin``.
         dropout: ``"auto"`` is 0.5 for a classifier and 0 for a regressor.
         epochs, patience, batch_size, lr, weight_decay, device: as in
             :class:`~gpnn.train.fit.TrainConfig`.
         validation: share of the graphs that choose the epoch.
+        ensemble: networks that are trained side by side with seeds that follow each other; their
+            mean is the answer.
+        folds: cross-validation instead of one validation part: so many networks, each of which
+            leaves one fold out; their mean is the answer.
         random_state: of weights, order, dropout and validation part; a number makes ``fit`` give
             the same bits on a CPU every time.
 
     Attributes:
         model_: the fitted :class:`~gpnn.train.model_file.Loaded`.
-        history_: one record per epoch; ``best_epoch_``: the one kept, counted from 1.
+        history_: one record per epoch, of the first network; ``best_epoch_``: the one kept.
+        out_of_fold_: with ``folds``, the answer for every graph by the network that did not see it.
+        fold_scores_: with ``folds``, the metrics of every fold left out.
     """
 
     _task: ClassVar[Task | None] = None
@@ -67,7 +74,7 @@ class GPNNEstimator(BaseEstimator):
         distances: bool = False,
         layers: int = 3,
         hidden: int = 64,
-        base: str | None = "auto",
+        base: Any = "auto",
         readout: str = "sum",
         gpnn: bool = True,
         dropout: float | str = "auto",
@@ -77,6 +84,8 @@ class GPNNEstimator(BaseEstimator):
         lr: float = 0.01,
         weight_decay: float = 0.0,
         validation: float = 0.1,
+        ensemble: int = 1,
+        folds: int | None = None,
         device: str = "auto",
         random_state: Any = None,
     ) -> None:
@@ -96,6 +105,8 @@ class GPNNEstimator(BaseEstimator):
         self.lr = lr
         self.weight_decay = weight_decay
         self.validation = validation
+        self.ensemble = ensemble
+        self.folds = folds
         self.device = device
         self.random_state = random_state
 
@@ -125,8 +136,13 @@ class GPNNEstimator(BaseEstimator):
                 f"The model in {folder} is for {task}, and {cls.__name__} is for {cls._task}. Read "
                 f"it with {_READ_BY.get(task, 'gpnn.train.model_file.load_model')}."
             )
-        options = {name: getattr(loaded.config, name) for name in (*_MODEL, "base", "dropout")}
-        trained = loaded.about.get("run", {}).get("train", {})
+        config, run = loaded.config, loaded.about.get("run", {})
+        options = {name: getattr(config, name) for name in (*_MODEL, "base")}
+        options |= {name: getattr(config.structure, name) for name in _STRUCTURE}
+        options["dropout"] = run.get("model", {}).get("dropout", config.dropout)
+        options["folds"] = loaded.about.get("folds") or None
+        options["ensemble"] = 1 if options["folds"] else len(loaded.members)
+        trained = run.get("train", {})
         made = cls(**options, **{name: trained[name] for name in _TRAIN if name in trained})
         made._keep(loaded)
         made._restore(loaded)
@@ -137,41 +153,44 @@ class GPNNEstimator(BaseEstimator):
 
     def _fit(self, raw: Raw, encoder: Encoder, y: Tensor, **facts: Any) -> None:
         """Train; ``facts`` are kept with the model, for :meth:`_restore`."""
-        x, edge_labels = encoder.encode(raw)
-        samples = Samples(raw.graphs, encoder, x, edge_labels, y, raw.ids, raw.rows)
+        samples = _samples(raw, encoder, y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        options = {name: getattr(self, name) for name in _MODEL}
+        options = {name: getattr(self, name) for name in (*_STRUCTURE, *_MODEL)}
         options |= {
             name: getattr(self, name)
             for name in ("base", "dropout")
-            if getattr(self, name) != "auto"
+            if not isinstance(getattr(self, name), str) or getattr(self, name) != "auto"
         }
         settings = {name: _plain(getattr(self, name)) for name in _TRAIN}
+        settings["halve_every"] = max(1, int(settings["epochs"]) // 2)
+        folds = None if self.folds is None else make_folds(samples, _plain(self.folds), seed)
         fitted = fit(
             samples,
             {name: _plain(value) for name, value in options.items()},
             TrainConfig(seed=seed, **settings),
-            _validated(samples, self.validation, seed),
+            _validated(samples, self.validation, seed) if folds is None else folds,
+            ensemble=_plain(self.ensemble),
         )
         loaded = fitted.loaded
         self._keep(replace(loaded, about={**loaded.about, **facts}))
+        if fitted.out_of_fold is not None:
+            self.out_of_fold_ = fitted.out_of_fold.double().numpy()
+            self.fold_scores_ = [one["test"] for one in fitted.members]
 
     def _keep(self, loaded: Loaded) -> None:
         self.model_ = loaded
-        self.history_ = loaded.about.get("history", [])
-        self.best_epoch_ = loaded.about.get("best_epoch")
+        self.history_ = loaded.about.get("histories", [[]])[0]
+        self.best_epoch_ = loaded.about.get("best_epochs", [None])[0]
 
     def _scores(self, graphs: Any) -> NDArray[np.float64]:
         check_is_fitted(self, "model_")
         raw, encoder = read_inputs(graphs), self.model_.encoder
         encoder.check(raw)
-        x, edge_labels = encoder.encode(raw)
-        samples = Samples(raw.graphs, encoder, x, edge_labels, None, raw.ids, raw.rows)
-        return self.model_.predict(samples).double().numpy()
+        return self.model_.predict(_samples(raw, encoder, None)).double().numpy()
 
 
 class GPNNClassifier(ClassifierMixin, GPNNEstimator):
-    """Tells graphs apart. Arguments and attributes: see :class:`GPNNEstimator`, and
+    """Classifies graphs. Arguments and attributes: see :class:`GPNNEstimator`, and
 
     ``classes_``: the classes, ascending, as ``y`` had them.
 
@@ -197,7 +216,7 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             only = _plain(self.classes_[0])
-            raise InputError(f"y holds only the class {only!r}. There is nothing to tell apart.")
+            raise InputError(f"y holds only the class {only!r}. There is nothing to learn.")
         names = tuple(map(str, self.classes_.tolist()))
         if self.classes_.dtype.kind == "f":
             names = class_names(self.classes_.astype(np.float64))
@@ -258,6 +277,13 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
         """The values, [graphs] or [graphs, targets] as ``y`` was."""
         found = self._scores(X)
         return found[:, 0] if self._flat else found
+
+
+def _samples(raw: Raw, encoder: Encoder, y: Tensor | None) -> Samples:
+    x, edge_labels, edge_features = encoder.encode(raw)
+    return Samples(
+        raw.graphs, encoder, x, edge_labels, y, raw.ids, raw.rows, edge_features=edge_features
+    )
 
 
 def _classes(names: tuple[str, ...], kind: str | None) -> NDArray[Any]:

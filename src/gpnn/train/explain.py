@@ -42,7 +42,7 @@ from ..nn.batch import GraphBatch
 from ..nn.config import Level
 from ..nn.model import GPNN
 from ..nn.segments import Segments
-from .model_file import Loaded
+from .model_file import Loaded, Member
 from .shapley import shapley
 
 __all__ = ["MAX_PARTS", "Explanation", "PartShare", "explain", "part_sums"]
@@ -69,7 +69,7 @@ class Explanation:
     """Why one output came out as it did.
 
     Attributes:
-        scheme: how the graph was cut.
+        scheme: how the graph was partitioned.
         output: the class or target; ``kind``: ``logit`` or ``value``.
         full, empty: v(all parts) and v(no part).
         score: what the model answers: a probability, or the value.
@@ -92,15 +92,21 @@ class Explanation:
 
 
 def explain(
-    loaded: Loaded, samples: Samples, graph: int = 0, output: str | None = None
+    loaded: Loaded,
+    samples: Samples,
+    graph: int = 0,
+    output: str | None = None,
+    member: int | None = None,
 ) -> Explanation:
     """Explain one output for one graph, computed in float64.
 
     Args:
-        loaded: a fitted model.
+        loaded: a fitted model. Of several networks that answer together, the mean of their outputs
+            is explained.
         samples: encoded with its encoder; labels are not needed.
         graph: which of the samples.
         output: name of a class or target; the likeliest class or first target by default.
+        member: explain one of several networks, counted from 0.
     """
     if loaded.config.level != Level.GRAPH:
         raise InputError("Parts of a graph explain predictions for graphs, not for vertices.")
@@ -110,45 +116,78 @@ def explain(
         )
     if samples.graphs.ptr[graph] == samples.graphs.ptr[graph + 1]:
         raise InputError("The graph has no vertices, and so no parts to explain it by.")
-    model = copy.deepcopy(loaded.model).cpu().double().eval()
-    batch = loaded.prepare(_pick(samples, graph)).batch().to("cpu", torch.float64)
-    with torch.no_grad():
-        occurring, sums = part_sums(model, batch)
-        if len(occurring) > MAX_PARTS:
-            raise InputError(
-                f"The graph has {len(occurring)} parts, and exact Shapley values need all sets of "
-                f"them: {MAX_PARTS} are the limit. Train with a coarser scheme, such as core."
-            )
-        outputs = subset_outputs(model, batch, occurring, sums)
+    chosen = _members(loaded, member)
+    one = _pick(samples, graph)
+    batch = chosen[0].prepare(one).batch().to("cpu", torch.float64)
+    games = [_game(each, batch) for each in chosen]
+    occurring = games[0].occurring
+    outputs = torch.stack([game.outputs for game in games]).mean(0)
     column, name = _output(loaded, outputs[-1], output)
     found = outputs[:, column].numpy()
-    if loaded.scale:
-        found = found * loaded.scale[column] + loaded.shift[column]
-    components = batch.components[0, occurring]
-    whole = _enter(sums, components, occurring, model)
-    total = whole.sum(0)
-    shares = whole @ total / (total @ total).clamp(min=torch.finfo(total.dtype).tiny)
-    labels = loaded.vocabulary.labels
     rows = zip(
         occurring.tolist(),
-        torch.bincount(batch.part, minlength=model.config.parts)[occurring].tolist(),
-        components.tolist(),
-        whole.norm(dim=1).tolist(),
-        shares.tolist(),
+        torch.bincount(batch.part, minlength=batch.components.shape[1])[occurring].tolist(),
+        batch.components[0, occurring].tolist(),
+        torch.stack([game.norms for game in games]).mean(0).tolist(),
+        torch.stack([game.shares for game in games]).mean(0).tolist(),
         shapley(found).tolist(),
         strict=True,
     )
+    labels = chosen[0].vocabulary.labels
     assert batch.order is not None
+    told = replace(loaded, members=tuple(chosen))
     return Explanation(
-        scheme=loaded.config.scheme,
+        scheme=loaded.config.structure.scheme,
         output=name,
-        kind="value" if loaded.encoder.task is Task.REGRESSION else "logit",
+        kind="value" if loaded.task is Task.REGRESSION else "logit",
         full=float(found[-1]),
         empty=float(found[0]),
-        score=float(loaded.scores(outputs[-1:].float())[0, column]),
+        score=float(told.predict(one)[0, column]),
         parts=tuple(PartShare(labels[part], *numbers) for part, *numbers in rows),
         part=torch.searchsorted(occurring, batch.part[batch.order.source]).numpy(),
     )
+
+
+def _members(loaded: Loaded, member: int | None) -> list[Member]:
+    count = len(loaded.members)
+    if member is not None:
+        if not 0 <= member < count:
+            raise InputError(f"There is no network {member}: the model has 0 to {count - 1}.")
+        return [loaded.members[member]]
+    if len({one.vocabulary.digest for one in loaded.members}) > 1:
+        raise InputError(
+            f"The {count} networks of this model were trained on different parts of the data and "
+            f"know different parts of graphs. Choose one of them with --member (member=), 0 to "
+            f"{count - 1}."
+        )
+    return list(loaded.members)
+
+
+@dataclass(frozen=True)
+class _Game:
+    """What one network says of every set of parts: outputs in units of the targets, [2^k, outputs];
+    norm of z_j and its share in z_G, [k]."""
+
+    occurring: Tensor
+    outputs: Tensor
+    norms: Tensor
+    shares: Tensor
+
+
+@torch.no_grad()
+def _game(member: Member, batch: GraphBatch) -> _Game:
+    model = copy.deepcopy(member.model).cpu().double().eval()
+    occurring, sums = part_sums(model, batch)
+    if len(occurring) > MAX_PARTS:
+        raise InputError(
+            f"The graph has {len(occurring)} parts, and exact Shapley values need all sets of "
+            f"them: {MAX_PARTS} are the limit. Train with a coarser scheme, such as core."
+        )
+    outputs = member.unscaled(subset_outputs(model, batch, occurring, sums))
+    whole = _enter(sums, batch.components[0, occurring], occurring, model)
+    total = whole.sum(0)
+    shares = whole @ total / (total @ total).clamp(min=torch.finfo(total.dtype).tiny)
+    return _Game(occurring, outputs, whole.norm(dim=1), shares)
 
 
 def part_sums(model: GPNN, batch: GraphBatch) -> tuple[Tensor, Tensor]:
@@ -181,7 +220,7 @@ def subset_outputs(model: GPNN, batch: GraphBatch, occurring: Tensor, sums: Tens
             components=counts,
             vertices=sums.new_ones(len(number), 1),
         )
-        outputs.append(model.head(sums, sets))
+        outputs.append(model.head([sums], sets))
     return torch.cat(outputs)
 
 
@@ -215,6 +254,7 @@ def _pick(samples: Samples, graph: int) -> Samples:
         graphs=samples.graphs[graph],
         x=None if samples.x is None else samples.x[low:high],
         edge_labels=None if samples.edge_labels is None else samples.edge_labels[first:last],
+        edge_features=None if samples.edge_features is None else samples.edge_features[first:last],
         y=None,
         ids=samples.ids[graph : graph + 1],
         rows=samples.rows[graph : graph + 1],

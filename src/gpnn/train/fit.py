@@ -1,34 +1,34 @@
-"""Training, top to bottom."""
+"""From samples to a model: one network, several that answer together, or cross-validation."""
 
 from __future__ import annotations
 
+import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data.samples import Samples
 from ..data.split import Split, make_split
-from ..data.tasks import Task
 from ..errors import InputError
-from ..nn.batch import GraphBatch
+from ..graph.vocabulary import UnseenColours
 from ..nn.model import GPNN
-from ..nn.prepare import Prepared
-from .adamw import parameter_groups
-from .checkpoint import CHECKPOINT, State, load_state, save_state
-from .model_file import CARD, WEIGHTS, Loaded, save_model
-from .model_setup import deterministic, pick_device, prepare_training, seen_labels, zero_unseen
+from .checkpoint import CHECKPOINT, describe_difference
+from .device import pick_device
+from .model_file import CARD, WEIGHTS, Loaded, Member, load_model, save_model
+from .replica import Replica, Schedule
+from .setup import Setup, model_config, set_up
+from .stage import stage
+from .trainer import EpochReport, Trained, groups_of, train_staged, uses_resident
 
-__all__ = ["Epoch", "Fitted", "TrainConfig", "fit"]
-
-IntArray = NDArray[np.int64]
+__all__ = ["Fitted", "TrainConfig", "fit"]
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,12 @@ class TrainConfig:
 
     Attributes:
         epochs: passes over the training part, at most; ``patience``: passes without a better
-            validation metric after which to stop.
+            epoch on the validation part after which to stop.
         batch_size: graphs in a batch, at most (batches of an epoch are equally large).
-        lr, halve_every: Adam's step size and the number of epochs after which it is halved.
-        weight_decay: decoupled, as in AdamW, of weight matrices alone.
-        seed: of weights, split, order and dropout.
+        lr, halve_every: step size of AdamW, and the number of epochs after which it is halved.
+        weight_decay: decoupled, of weight matrices alone.
+        seed: random seed for split, weights, batch order and dropout.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` …
-        amp: bf16 mixed precision.
     """
 
     epochs: int = 200
@@ -54,207 +53,359 @@ class TrainConfig:
     weight_decay: float = 0.0
     seed: int = 0
     device: str = "auto"
-    amp: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "patience", "batch_size", "halve_every"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise InputError(
-                    f"{name} must be a whole number from 1; got {getattr(self, name)}."
-                )
-        if not self.lr > 0 or not math.isfinite(self.lr):
-            raise InputError(f"lr must be above 0; got {self.lr}.")
-        if not self.weight_decay >= 0:
-            raise InputError(f"weight_decay must be 0 or more; got {self.weight_decay}.")
-        if not 0 <= self.seed < 2**31:
-            raise InputError(f"seed must be a whole number from 0 to 2^31 - 1; got {self.seed}.")
+        Schedule(self.epochs, self.batch_size, self.halve_every, None, self.patience)
+        Replica(np.zeros(1), [], [], self.seed, self.lr, self.weight_decay)  # type: ignore[arg-type]
 
+    @classmethod
+    def sized(cls, samples: int, **given: Any) -> TrainConfig:
+        """Epochs and batches by the number of training samples, where they are not given.
 
-@dataclass(frozen=True)
-class Epoch:
-    """What a callback is told after every epoch."""
+        Up to 1,000 samples: 200 epochs in batches of 32. Above, with n thousand samples, batches
+        grow as √n up to 256, and epochs fall as 1/∛n down to 30, so that a larger set always takes
+        more steps and more time. The step size is halved after every quarter of the epochs, and
+        patience is three tenths of them.
+        """
+        excess = max(1.0, samples / 1_000)
+        epochs = given.get("epochs") or max(30, round(200 * excess ** (-1 / 3)))
+        size = given.get("batch_size") or min(256, round(32 * excess**0.5))
+        usual = {
+            "halve_every": max(1, epochs // 4),
+            "patience": max(10, round(0.3 * epochs)),
+        }
+        rest = {name: value for name, value in given.items() if value is not None}
+        return cls(**{**usual, **rest, "epochs": epochs, "batch_size": size})
 
-    epoch: int
-    epochs: int
-    record: Mapping[str, Any]
-    best: Mapping[str, Any]
+    @property
+    def schedule(self) -> Schedule:
+        return Schedule(self.epochs, self.batch_size, self.halve_every, None, self.patience)
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A finished run: the model of the best epoch and how it came about.
+    """A finished run.
 
     Attributes:
         loaded: the model, ready to predict.
-        split: which samples trained, validated and tested.
-        history: one record per epoch.
-        best_epoch: the epoch kept, counted from 1.
-        metrics: of ``valid`` and ``test``.
+        splits: which samples trained, validated and tested, for every network.
+        histories: one record per epoch, for every network.
+        best_epochs: the epochs kept, counted from 1.
+        members: metrics of ``valid`` and ``test``, for every network.
+        metrics: of the networks together: of their mean answer where they share a split, else the
+            mean over the folds.
+        out_of_fold: of cross-validation, the answer for every sample by the network that did not
+            see it, NaN where there is none, [samples, outputs].
         resumed: epochs that were already done when the run went on, 0 for a fresh one.
     """
 
     loaded: Loaded
-    split: Split
-    history: list[dict[str, Any]]
-    best_epoch: int
+    splits: tuple[Split, ...]
+    histories: tuple[list[dict[str, Any]], ...]
+    best_epochs: tuple[int, ...]
+    members: tuple[dict[str, dict[str, float]], ...]
     metrics: dict[str, dict[str, float]]
+    out_of_fold: Tensor | None
     resumed: int
+
+    @property
+    def split(self) -> Split:
+        return self.splits[0]
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """Of the first network."""
+        return self.histories[0]
+
+    @property
+    def best_epoch(self) -> int:
+        """Of the first network."""
+        return self.best_epochs[0]
+
+    def spread(self, part: str = "test") -> dict[str, float]:
+        """Standard deviation of every metric over the networks."""
+        names = self.members[0].get(part, {})
+        values = {name: [one[part].get(name, math.nan) for one in self.members] for name in names}
+        return {name: float(np.std(own, ddof=1)) for name, own in values.items() if len(own) > 1}
 
 
 def fit(
     samples: Samples,
     model: Mapping[str, Any] | None = None,
     train: TrainConfig | None = None,
-    split: Split | None = None,
+    split: Split | Sequence[Split] | None = None,
+    *,
+    ensemble: int = 1,
     folder: str | Path | None = None,
-    callback: Callable[[Epoch], None] | None = None,
+    report: Callable[[EpochReport], None] | None = None,
+    started: Callable[[GPNN, int], None] | None = None,
     fresh: bool = False,
-    started: Callable[[Loaded, int], None] | None = None,
 ) -> Fitted:
     """Train a GPNN and keep the epoch that is best on the validation part.
 
-    On a CPU the same seed gives the same bits, and a run that was killed goes on from its last
-    epoch in ``folder`` to the same bits as one that was not.
+    On a CPU the same seed gives the same bits, and a run that was interrupted goes on from its
+    last checkpoint in ``folder`` to the same bits as one that was not.
 
     Args:
         samples: with labels.
         model: fields of :class:`~gpnn.nn.config.GPNNConfig`; what the data decides is filled in.
-        train: how to train.
-        split: which samples train, validate and test; :func:`make_split` by default.
+            ``base`` may be a module of your own.
+        train: how to train; epochs and batches by the number of samples by default.
+        split: which samples train, validate and test, :func:`~gpnn.data.split.make_split` by
+            default; or several, one network each (:func:`~gpnn.data.split.make_folds`).
+        ensemble: networks that are trained on one split with seeds that follow each other; their
+            mean is the answer.
         folder: where checkpoint and model go; nothing is written without one.
-        callback: called after every epoch, with its checkpoint written.
-        fresh: forget a run in the folder instead of going on with it.
-        started: called before the first epoch with the model and the epochs already done.
+        report: called after every epoch.
+        started: called before the first epoch, with a network as it starts and the epochs already
+            done.
+        fresh: forget a run in the folder instead of resuming it.
     """
-    train = train or TrainConfig()
-    split = split or make_split(samples, train.seed)
+    if not isinstance(ensemble, int) or ensemble < 1:
+        raise InputError(f"ensemble must be a whole number from 1; got {ensemble!r}.")
+    folds = split is not None and not isinstance(split, Split)
+    if folds and ensemble > 1:
+        raise InputError("Give either several splits or an ensemble, not both.")
+    seed = 0 if train is None else train.seed
+    if split is None:
+        split = make_split(samples, seed)
+    splits = [split] * ensemble if isinstance(split, Split) else list(split)
+    train = train or TrainConfig.sized(len(splits[0].train))
+    options = dict(model or {})
+    dropout = options.pop("dropout", None)
+    if dropout is None:
+        dropout = model_config(samples, 1, {}).dropout
+    replicas = [
+        Replica(
+            one.train, one.valid, [], train.seed + (0 if folds else k), train.lr,  # type: ignore[arg-type]
+            train.weight_decay, dropout,
+        )
+        for k, one in enumerate(splits)
+    ]  # fmt: skip
     device = pick_device(train.device)
-    task = samples.task
-    config, prepared, shift, scale = prepare_training(samples, model or {}, split)
-    run = {
-        "train": {k: v for k, v in asdict(train).items() if k != "device"},
-        "model": config.to_dict(),
-        "data": samples.digest(),
-        "split": split.digest(),
-    }
+    setup = set_up(samples, options, replicas)
+    run = _describe(setup, train, splits, dropout)
     folder = None if folder is None else Path(folder)
-    if folder is not None and fresh:
-        for name in (CHECKPOINT, CARD, WEIGHTS):
-            (folder / name).unlink(missing_ok=True)
+    if folder is not None:
+        if fresh:
+            forget_run(folder)
+        found = _finished(folder, run)
+        if found is not None:
+            fitted = _from_file(found, samples, splits)
+            if started is not None:
+                started(found.model, fitted.resumed)
+            return fitted
+        _check_place(folder, setup)
+    trained = _train(setup, replicas, train.schedule, device, folder, report, started)
+    fitted = _keep(setup, replicas, splits, trained, train, run, folds)
+    if folder is not None:
+        save_model(folder, fitted.loaded)
+        for kept in (folder, *folder.glob("set-*")):
+            (kept / CHECKPOINT).unlink(missing_ok=True)
+        for inside in folder.glob("set-*"):
+            inside.rmdir()
+    return fitted
 
-    with deterministic(device):
-        torch.manual_seed(train.seed)
-        net = GPNN(config)
-        zero_unseen(net, seen_labels(samples, split.train))
-        net.to(device)
-        groups = parameter_groups(net, train.weight_decay)
-        optimiser = torch.optim.AdamW(groups, train.lr, fused=True)
-        state = (load_state(folder, net, optimiser, run) if folder is not None else None) or State()
-        resumed = state.epoch
-        loaded = Loaded(net, prepared.vocabulary, samples.encoder, shift, scale)
-        checks = list(_batches(prepared, split.valid, 256, device))
-        if started is not None:
-            started(loaded, resumed)
 
-        while state.epoch < train.epochs and state.epoch - state.best_epoch < train.patience:
-            began, epoch = time.perf_counter(), state.epoch
-            torch.manual_seed(train.seed * 1_000_003 + epoch + 1)
-            order = np.random.default_rng((train.seed, epoch)).permutation(split.train)
-            for group in optimiser.param_groups:
-                group["lr"] = train.lr * 0.5 ** (epoch // train.halve_every)
-            net.train()
-            total, seen = 0.0, 0
-            for batch, rows in _batches(prepared, order, train.batch_size, device):
-                with torch.autocast(device.type, torch.bfloat16, enabled=train.amp):
-                    outputs = net(batch)
-                loss = task.loss(outputs.float()[rows], _labels(batch)[rows])
-                optimiser.zero_grad()
-                loss.backward()
-                optimiser.step()
-                total, seen = total + loss.item() * batch.num_graphs, seen + batch.num_graphs
-            valid = _measure(loaded, checks, train.amp)
-            record = {
-                "epoch": epoch + 1,
-                "lr": optimiser.param_groups[0]["lr"],
-                "loss": total / seen,
-                **{f"valid_{name}": value for name, value in valid.items()},
-                "seconds": time.perf_counter() - began,
-            }
-            if not math.isfinite(record["loss"] + valid["loss"]):
-                raise InputError(f"The loss is no longer finite after epoch {epoch + 1}. Lower lr.")
-            state.history.append(record)
-            key = _key(task, valid)
-            if state.best_key is None or key > state.best_key:
-                state.best_key, state.best_epoch = key, epoch + 1
-                state.best = {name: value.clone() for name, value in net.state_dict().items()}
-            if folder is not None:
-                save_state(folder, state, net, optimiser, run)
-            if callback is not None:
-                callback(
-                    Epoch(epoch + 1, train.epochs, record, state.history[state.best_epoch - 1])
-                )
+def forget_run(folder: Path) -> None:
+    """Remove what a run left in a folder."""
+    for name in (CHECKPOINT, CARD, WEIGHTS):
+        (folder / name).unlink(missing_ok=True)
+    for inside in folder.glob("set-*"):
+        (inside / CHECKPOINT).unlink(missing_ok=True)
 
-        net.load_state_dict(state.best)
-        metrics = {"valid": _measure(loaded, checks, train.amp)}
-        if len(split.test):
-            last = _batches(prepared, split.test, 256, device)
-            metrics["test"] = _measure(loaded, last, train.amp)
-    about = {
-        "task": str(task),
-        "metric": task.metric,
+
+def _train(
+    setup: Setup,
+    replicas: list[Replica],
+    schedule: Schedule,
+    device: torch.device,
+    folder: Path | None,
+    report: Callable[[EpochReport], None] | None,
+    started: Callable[[GPNN, int], None] | None,
+) -> list[tuple[list[int], Trained, float]]:
+    """Every set of replicas that are trained side by side: its places, what came of it, and the
+    seconds it took in all."""
+    places, found = groups_of(setup, replicas, schedule), []
+    for number, own in enumerate(places):
+        began = time.perf_counter()
+        staged = stage(setup, [replicas[r] for r in own], schedule,
+                       resident=uses_resident(setup, device))  # fmt: skip
+        inside = folder
+        if folder is not None and len(places) > 1:
+            inside = folder / f"set-{number}"
+
+        def tell(resumed: int, number: int = number, net: GPNN = staged.nets[0]) -> None:
+            if started is not None and number == 0:
+                started(net, resumed)
+
+        trained = train_staged(
+            staged, device, folder=inside, keep_best=True, report=report, started=tell
+        )
+        found.append((own, trained, time.perf_counter() - began))
+    return found
+
+
+def _keep(
+    setup: Setup,
+    replicas: list[Replica],
+    splits: Sequence[Split],
+    found: list[tuple[list[int], Trained, float]],
+    train: TrainConfig,
+    run: dict[str, Any],
+    folds: bool,
+) -> Fitted:
+    """Networks cut down to the parts they know, and what they say of the parts of the split."""
+    samples = setup.samples
+    by_place: dict[int, tuple[Member, list[dict[str, Any]], int, int]] = {}
+    seconds = 0.0
+    for own, trained, _ in found:
+        seconds += trained.curves.seconds
+        for number, place in enumerate(own):
+            net = trained.nets[number]
+            net.keep_parts(setup.own_parts(replicas[place]))
+            shift, scale = (tuple(part.tolist()) for part in setup.scaling(replicas[place]))
+            scaled = (shift, scale) if samples.task == "regression" else ((), ())
+            member = Member(net.eval(), setup.own_vocabulary(replicas[place]), *scaled)
+            history = _history(trained, number, train)
+            best, ran = trained.best_epoch[number], trained.epochs[number]
+            by_place[place] = member, history, best, ran
+    rows = [by_place[place] for place in range(len(replicas))]
+    loaded = Loaded(tuple(row[0] for row in rows), samples.encoder)
+    metrics, apart, answers = _measure(loaded, samples, splits, folds)
+    first = found[0][1]
+    about: dict[str, Any] = {
+        "task": str(samples.task),
+        "metric": samples.metric,
+        "chosen_by": samples.task.chosen_by(samples.outputs),
         "metrics": metrics,
-        "best_epoch": state.best_epoch,
-        "epochs": state.epoch,
-        "seconds": sum(record["seconds"] for record in state.history),
-        "parameters": sum(p.numel() for p in net.parameters()),
-        "device": str(device),
+        "members": apart,
+        "folds": len(splits) if folds else 0,
+        "best_epochs": [row[2] for row in rows],
+        "epochs": [row[3] for row in rows],
+        "seconds": seconds,
+        "parameters": sum(p.numel() for p in loaded.model.parameters()),
+        "device": first.curves.device,
         "run": run,
-        "split": {part: getattr(split, part).tolist() for part in ("train", "valid", "test")},
-        "history": state.history,
+        "splits": _unique(
+            [{p: getattr(one, p).tolist() for p in ("train", "valid", "test")} for one in splits]
+        ),
+        "how": splits[0].how,
+        "histories": [row[1] for row in rows],
     }
     loaded = replace(loaded, about=about)
-    if folder is not None:
-        save_model(folder, loaded)
-    return Fitted(loaded, split, state.history, state.best_epoch, metrics, resumed)
+    return Fitted(
+        loaded, tuple(splits), tuple(about["histories"]), tuple(about["best_epochs"]),
+        tuple(apart), metrics, answers, first.resumed,
+    )  # fmt: skip
 
 
-def _batches(
-    prepared: Prepared, ids: IntArray, size: int, device: torch.device
-) -> Iterator[tuple[GraphBatch, Tensor | slice]]:
-    """Batches of nearly equal size and the rows of them that count. In a node task there is one
-    batch with all graphs, and ``ids`` are the vertices that count."""
-    if prepared.node_level:
-        yield prepared.batch().to(device), torch.from_numpy(np.sort(ids)).to(device)
-        return
-    for part in np.array_split(ids, -(-len(ids) // size)):
-        yield prepared.batch(part).to(device), slice(None)
-
-
-def _labels(batch: GraphBatch) -> Tensor:
-    assert batch.y is not None
-    return batch.y
+def _history(trained: Trained, number: int, train: TrainConfig) -> list[dict[str, Any]]:
+    curves = trained.curves
+    return [
+        {
+            "epoch": epoch + 1,
+            "lr": train.lr * train.schedule.rate(epoch),
+            "loss": float(curves.loss[number, epoch]),
+            **{
+                f"valid_{name}": float(values[number, epoch])
+                for name, values in curves.measured.items()
+                if not math.isnan(values[number, epoch])
+            },
+        }
+        for epoch in range(trained.epochs[number])
+    ]
 
 
 def _measure(
-    loaded: Loaded, batches: Iterable[tuple[GraphBatch, Tensor | slice]], amp: bool
-) -> dict[str, float]:
-    """Loss and metrics over batches, in eval mode."""
-    net, task = loaded.model.eval(), loaded.encoder.task
-    outputs, labels = [], []
-    with torch.no_grad():
-        for batch, rows in batches:
-            with torch.autocast(batch.part.device.type, torch.bfloat16, enabled=amp):
-                found = net(batch)
-            outputs.append(found.float()[rows].cpu())
-            labels.append(_labels(batch)[rows].cpu())
-    out, y = torch.cat(outputs), torch.cat(labels)
-    loss = float(task.loss(out, y))
-    return {"loss": loss, **task.measure(loaded.scores(out), loaded.unscaled(y))}
+    loaded: Loaded, samples: Samples, splits: Sequence[Split], folds: bool
+) -> tuple[dict[str, dict[str, float]], list[dict[str, dict[str, float]]], Tensor | None]:
+    """Metrics of the networks together, one by one, and out-of-fold answers."""
+    assert samples.y is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenColours)
+        scores = loaded.predict_members(samples)
+    apart = []
+    for number, one in enumerate(splits):
+        member = replace(loaded, members=loaded.members[number : number + 1])
+        apart.append(
+            {
+                part: member.measure(scores[number][ids], samples.y[ids])
+                for part, ids in _parts(one).items()
+            }
+        )
+    if not folds:
+        mean = scores.mean(0)
+        whole = {part: loaded.measure(mean[ids], samples.y[ids])
+                 for part, ids in _parts(splits[0]).items()}  # fmt: skip
+        return whole, apart, None
+    answers = torch.full_like(scores[0], torch.nan)
+    for number, one in enumerate(splits):
+        ids = torch.from_numpy(one.test)
+        answers[ids] = scores[number][ids]
+    whole = {
+        part: {
+            name: float(np.mean([own[part][name] for own in apart if name in own[part]]))
+            for name in apart[0][part]
+        }
+        for part in apart[0]
+    }
+    return whole, apart, answers
 
 
-def _key(task: Task, valid: Mapping[str, float]) -> tuple[float, float]:
-    """What makes an epoch better: the metric, then the loss."""
-    metric = valid.get(task.metric)
-    if metric is None:
-        return (-math.inf, -valid["loss"])
-    return (metric if task.higher_is_better else -metric, -valid["loss"])
+def _parts(split: Split) -> dict[str, Tensor]:
+    parts = {"valid": split.valid, "test": split.test}
+    return {name: torch.from_numpy(ids) for name, ids in parts.items() if len(ids)}
+
+
+def _unique(splits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return splits[:1] if all(one == splits[0] for one in splits) else splits
+
+
+def _describe(
+    setup: Setup, train: TrainConfig, splits: Sequence[Split], dropout: float
+) -> dict[str, Any]:
+    """What makes the run this run and no other."""
+    return {
+        "train": {k: v for k, v in asdict(train).items() if k != "device"},
+        "model": {**setup.config.to_dict(), "dropout": dropout},
+        "networks": len(splits),
+        "data": setup.samples.digest(),
+        "split": [one.digest() for one in dict.fromkeys(splits)],
+    }
+
+
+def _finished(folder: Path, run: Mapping[str, Any]) -> Loaded | None:
+    """The model of this very run, if it is finished; another run's is refused."""
+    if not (folder / CARD).is_file():
+        return None
+    found = load_model(folder)
+    there, here = found.about.get("run"), json.loads(json.dumps(run))
+    if there != here:
+        what = describe_difference(there, here) if isinstance(there, dict) else "its settings"
+        raise InputError(
+            f"{folder} holds another run ({what}). Choose another folder with --out, or start over "
+            "there with --fresh (fresh=True)."
+        )
+    return found
+
+
+def _from_file(loaded: Loaded, samples: Samples, splits: Sequence[Split]) -> Fitted:
+    about = loaded.about
+    folds = bool(about["folds"])
+    answers = _measure(loaded, samples, splits, folds)[2] if folds else None
+    return Fitted(
+        loaded, tuple(splits), tuple(about["histories"]), tuple(about["best_epochs"]),
+        tuple(about["members"]), about["metrics"], answers, max(about["epochs"]),
+    )  # fmt: skip
+
+
+def _check_place(folder: Path, setup: Setup) -> None:
+    """A model that cannot be written is refused before it is trained."""
+    if setup.config.base == "custom":
+        raise InputError(
+            "A model around a module of your own cannot be saved. Leave out the folder, or "
+            "register a function that makes the module (gpnn.register_base) and use its name."
+        )
+    if folder.is_file():
+        raise InputError(f"{folder} is a file. Name a folder.")

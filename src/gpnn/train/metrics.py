@@ -10,32 +10,59 @@ from ..data.tasks import Task
 __all__ = ["measure"]
 
 
-def measure(task: Task, scores: Tensor, y: Tensor, chosen: Tensor) -> Tensor:
-    """The task's metric over the rows that are chosen, NaN where there are none or where a score
-    is no number (a model that diverged).
+def measure(
+    task: Task, outputs: Tensor, y: Tensor, chosen: Tensor, shift: Tensor, scale: Tensor
+) -> Tensor:
+    """The loss and every metric over the rows that are chosen, NaN where there are none or where an
+    output is no number (a model that diverged).
 
-    Shapes: scores [R, rows, outputs], labels [R, rows(, targets)], chosen bool [R, rows] → [R].
+    Args:
+        outputs: of the network; ``y``: labels as the data have them.
+        shift, scale: what turns outputs of a regression into targets, [R, 1, targets].
+
+    Shapes: outputs [R, rows, outputs], labels [R, rows(, targets)], chosen bool [R, rows] →
+    [1 + metrics, R], in the order of :meth:`~gpnn.data.tasks.Task.metrics`.
     """
-    found = _measure(task, scores, y, chosen)
-    diverged = (torch.isnan(scores).any(-1) & chosen).any(-1)
-    return torch.where(diverged, torch.nan, found)
+    scaled = (y - shift) / scale if y.is_floating_point() else y
+    found = [task.loss(outputs, scaled, chosen).double()]
+    found += [
+        _metric(name, task, outputs, scaled, chosen, scale)
+        for name in task.metrics(outputs.shape[-1])
+    ]
+    diverged = (torch.isnan(outputs).any(-1) & chosen).any(-1)
+    missing = ~chosen.any(-1)
+    return torch.where(diverged | missing, torch.nan, torch.stack(found))
 
 
-def _measure(task: Task, scores: Tensor, y: Tensor, chosen: Tensor) -> Tensor:
-    if task.has_classes:
+def _metric(
+    name: str, task: Task, outputs: Tensor, y: Tensor, chosen: Tensor, scale: Tensor
+) -> Tensor:
+    if name == "accuracy":
         known = chosen & (y >= 0)
-        right = (scores.argmax(-1) == y) & known
+        right = (outputs.argmax(-1) == y) & known
         return right.sum(-1).double() / known.sum(-1)
-    known = chosen.unsqueeze(-1) & ~torch.isnan(y)
-    if task is Task.REGRESSION:
-        error = torch.where(known, (scores - y).abs(), 0).double()
-        return error.sum((-2, -1)) / known.sum((-2, -1))
-    return _roc_auc(scores.mT, known.mT, (y == 1).mT)
+    if name == "roc_auc":
+        if task.has_classes:
+            score = (outputs[..., 1] - outputs[..., 0]).unsqueeze(-2)
+            return _roc_auc(score, (chosen & (y >= 0)).unsqueeze(-2), (y == 1).unsqueeze(-2))
+        known = chosen.unsqueeze(-1) & ~torch.isnan(y)
+        return _roc_auc(outputs.mT, known.mT, (y == 1).mT)
+    error, known = task.losses(outputs, y)
+    known = known & chosen.unsqueeze(-1)
+    if name == "mae":
+        error = error * scale
+    return torch.where(known, error, 0).double().sum((-2, -1)) / known.sum((-2, -1))
 
 
 def _roc_auc(scores: Tensor, known: Tensor, positive: Tensor) -> Tensor:
-    """The mean over tasks with both classes of the area under the ROC curve, by ranks; see
-    :func:`gpnn.data.tasks.roc_auc`. Shapes: [R, tasks, rows] → [R]."""
+    r"""The mean over tasks with both classes of the area under the ROC curve, by ranks r from 1,
+    ties sharing their mean:
+
+    .. math::
+        AUC = \frac{\sum_{i \in P} r_i - |P| (|P| + 1) / 2}{|P| \, |N|}
+
+    NaN where no task has both. Shapes: [R, tasks, rows] → [R].
+    """
     scores = torch.where(known, scores, torch.inf).contiguous()
     ordered = scores.sort(-1).values
     below = torch.searchsorted(ordered, scores)

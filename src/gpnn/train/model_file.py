@@ -1,7 +1,7 @@
 """Model files: ``model.safetensors`` (weights) and ``model.json`` (everything else) in a folder.
 
-The JSON names the SHA-256 of the weights and is written last, so that a torn pair is noticed.
-Nothing is pickled.
+A folder holds one model, or several that answer together. The JSON names the SHA-256 of the
+weights and is written last, so that a torn pair is noticed. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,118 +24,150 @@ from torch import Tensor
 
 from ..data.encoder import Encoder
 from ..data.samples import Samples
-from ..data.structure_cache import cached_classes, cached_partition
+from ..data.tasks import Task
 from ..errors import InputError
 from ..files import atomic_path, write_text
-from ..graph.vocabulary import Vocabulary
+from ..graph.vocabulary import UnseenColours, Vocabulary
 from ..nn.config import GPNNConfig
 from ..nn.model import GPNN
-from ..nn.prepare import Prepared, prepare
+from ..nn.prepare import Prepared
+from .checkpoint import CHECKPOINT
+from .setup import prepare_samples
 
-__all__ = ["Loaded", "load_model", "prepare_samples", "save_model"]
+__all__ = ["CARD", "WEIGHTS", "Loaded", "Member", "load_model", "save_model"]
 
-FORMAT, VERSION = "gpnn-model", 1
+FORMAT, VERSION = "gpnn-model", 2
 WEIGHTS, CARD = "model.safetensors", "model.json"
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
-    """A fitted model with all it needs to read and answer.
+class Member:
+    """One network with what it needs to read and answer.
 
     Attributes:
-        model: the network, in eval mode.
-        vocabulary: the colours it knows; ``encoder``: the labels it knows.
+        model: in eval mode.
+        vocabulary: the colours it knows.
         shift, scale: what turns outputs of a regression into targets, one per target.
-        about: metrics, split, history, versions: what ``model.json`` says beside.
     """
 
     model: GPNN
     vocabulary: Vocabulary
-    encoder: Encoder
     shift: tuple[float, ...] = ()
     scale: tuple[float, ...] = ()
+
+    def prepare(self, samples: Samples) -> Prepared:
+        """The samples partitioned by the model's scheme, in the parts it knows."""
+        return prepare_samples(samples, self.model.config, self.vocabulary)
+
+    def unscaled(self, outputs: Tensor) -> Tensor:
+        """Outputs in the units of the targets."""
+        if not self.scale:
+            return outputs
+        scale, shift = (
+            torch.tensor(part, dtype=outputs.dtype) for part in (self.scale, self.shift)
+        )
+        return outputs * scale + shift
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A fitted model, or several that answer together, with all that is needed to read and answer.
+
+    Attributes:
+        members: the networks.
+        encoder: the labels they know.
+        about: metrics, split, history, versions: what ``model.json`` says beside.
+    """
+
+    members: tuple[Member, ...]
+    encoder: Encoder
     about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def model(self) -> GPNN:
+        """The first network."""
+        return self.members[0].model
 
     @property
     def config(self) -> GPNNConfig:
         return self.model.config
 
-    def prepare(self, samples: Samples) -> Prepared:
-        """The samples cut by the model's scheme and vocabulary."""
-        return prepare_samples(samples, self.config, self.vocabulary)
+    @property
+    def task(self) -> Task:
+        return self.encoder.task
 
     def predict(self, samples: Samples, batch_size: int = 256) -> Tensor:
-        """Probabilities [rows, classes] or [rows, tasks], or values [rows, targets]."""
-        prepared = self.prepare(samples)
-        device = next(self.model.parameters()).device
-        self.model.eval()
+        """Probabilities [rows, classes] or [rows, tasks], or values [rows, targets]; the mean over
+        the networks where there are several."""
+        return self.predict_members(samples, batch_size).mean(0)
+
+    def predict_members(self, samples: Samples, batch_size: int = 256) -> Tensor:
+        """The answer of every network, [members, rows, outputs]."""
+        found, prepared = [], dict[str, Prepared]()
+        for member in self.members:
+            digest = member.vocabulary.digest
+            if digest not in prepared:
+                with warnings.catch_warnings():
+                    if prepared:  # said once
+                        warnings.simplefilter("ignore", UnseenColours)
+                    prepared[digest] = member.prepare(samples)
+            found.append(self._scores(member, prepared[digest], batch_size))
+        return torch.stack(found)
+
+    def _scores(self, member: Member, prepared: Prepared, batch_size: int) -> Tensor:
+        model = member.model.eval()
+        device = next(model.parameters()).device
         with torch.no_grad():
             outputs = [
-                self.model(batch.to(device)).float().cpu()
-                for batch in prepared.batches(np.arange(len(prepared)), batch_size)
+                model(batch.to(device)).float().cpu() for batch in prepared.batches(size=batch_size)
             ]
         if not outputs:
-            return torch.zeros(0, self.config.outputs)
-        return self.scores(torch.cat(outputs))
-
-    def scores(self, outputs: Tensor) -> Tensor:
-        """What the outputs of the network mean."""
-        if self.scale:
-            outputs = outputs * torch.tensor(self.scale) + torch.tensor(self.shift)
-        return self.encoder.task.scores(outputs)
-
-    def unscaled(self, y: Tensor) -> Tensor:
-        """Labels as the source had them, from those that the network was trained on."""
-        return y * torch.tensor(self.scale) + torch.tensor(self.shift) if self.scale else y
+            return torch.zeros(0, self.config.outputs, dtype=torch.float64)
+        # In double precision: probabilities close to 1 would be equal in single.
+        return self.task.scores(member.unscaled(torch.cat(outputs).double()))
 
     def evaluate(self, samples: Samples, rows: Any = None) -> dict[str, float]:
         """Every metric of the task over all samples, or over the rows given."""
         if samples.y is None:
             raise InputError("Samples without labels cannot be evaluated.")
         chosen = slice(None) if rows is None else torch.as_tensor(np.asarray(rows, np.int64))
-        return self.encoder.task.measure(self.predict(samples)[chosen], samples.y[chosen])
+        return self.measure(self.predict(samples)[chosen], samples.y[chosen])
 
-
-def prepare_samples(
-    samples: Samples, config: GPNNConfig, vocabulary: Vocabulary | None, y: Tensor | None = None
-) -> Prepared:
-    """Samples as the network of a configuration reads them."""
-    graphs, labels = samples.graphs, samples.edge_labels if config.edge_labels else None
-    kind, d, layers, distances = config.interactions, config.d, config.layers, config.distances
-    cut = cached_partition(graphs, config.scheme)
-    return prepare(
-        graphs,
-        scheme=config.scheme,
-        interactions=kind,
-        d=d,
-        layers=layers,
-        distances=distances,
-        vocabulary=vocabulary,
-        x=samples.x,
-        edge_labels=labels,
-        y=y,
-        node_level=samples.task.node_level,
-        cut=cut,
-        classes=cached_classes(graphs, cut.part, kind, d, layers, labels, distances),
-    )
+    def measure(self, scores: Tensor, y: Tensor) -> dict[str, float]:
+        """Every metric of the task for scores and labels."""
+        scale = self.members[0].scale
+        return self.task.measure(scores, y, scale, self.encoder.target_names)
 
 
 def save_model(folder: str | Path, loaded: Loaded) -> None:
     """Write a model; each file appears whole or not at all."""
     folder = Path(folder)
     if loaded.config.base == "custom":
-        raise InputError("A model around a module of your own cannot be saved: keep its weights.")
-    state = {name: value.contiguous().cpu() for name, value in loaded.model.state_dict().items()}
+        raise InputError(
+            "A model around a module of your own cannot be saved: its class is not part of gpnn. "
+            "Register a function that makes it (gpnn.register_base) and use its name, or keep "
+            "model.state_dict()."
+        )
+    state = {
+        f"{number}.{name}": value.contiguous().cpu()
+        for number, member in enumerate(loaded.members)
+        for name, value in member.model.state_dict().items()
+    }
     weights = tensor_bytes(state, metadata={"format": FORMAT})
     card = {
         "format": FORMAT,
         "version": VERSION,
         "weights": hashlib.sha256(weights).hexdigest(),
-        "config": loaded.config.to_dict(),
-        "vocabulary": loaded.vocabulary.to_dict(),
+        "members": [
+            {
+                "config": member.model.config.to_dict(),
+                "vocabulary": member.vocabulary.to_dict(),
+                "shift": list(member.shift),
+                "scale": list(member.scale),
+            }
+            for member in loaded.members
+        ],
         "encoder": loaded.encoder.to_dict(),
-        "shift": list(loaded.shift),
-        "scale": list(loaded.scale),
         "versions": versions(),
         "about": dict(loaded.about),
     }
@@ -159,35 +192,45 @@ def load_model(folder: str | Path, device: torch.device | str = "cpu") -> Loaded
     if hashlib.sha256(weights).hexdigest() != card.get("weights"):
         raise InputError(
             f"{damaged}: {WEIGHTS} is not the file that {CARD} was written for. Copy both again, "
-            "or run the training again: it goes on from its checkpoint."
+            "or train again with --fresh."
         )
     try:
-        model = GPNN(GPNNConfig.from_dict(card["config"]))
         tensors = read_tensors(weights)
-        shapes = {name: value.shape for name, value in model.state_dict().items()}
-        if {name: value.shape for name, value in tensors.items()} != shapes:
-            raise InputError(f"{damaged}: the weights do not fit its configuration. Copy it again.")
-        model.load_state_dict(tensors)
-        vocabulary = Vocabulary.from_dict(card["vocabulary"])
-        model.vocabulary = vocabulary.digest
-        loaded = Loaded(
-            model.to(device).eval(),
-            vocabulary,
-            Encoder.from_dict(card["encoder"]),
-            tuple(card["shift"]),
-            tuple(card["scale"]),
-            {**card["about"], "versions": card["versions"]},
-        )
-    except (KeyError, TypeError, SafetensorError) as error:
+        members = tuple(
+            _member(content, {
+                name.removeprefix(f"{number}."): value
+                for name, value in tensors.items() if name.startswith(f"{number}.")
+            }, device, damaged)
+            for number, content in enumerate(card["members"])
+        )  # fmt: skip
+        if not members:
+            raise InputError(f"{damaged}: it holds no network. Copy it again.")
+        about = {**card["about"], "versions": card["versions"]}
+        return Loaded(members, Encoder.from_dict(card["encoder"]), about)
+    except (KeyError, TypeError, AttributeError, SafetensorError) as error:
         raise InputError(f"{damaged}: {error}. Copy it again.") from None
-    return loaded
+
+
+def _member(
+    content: dict[str, Any], tensors: dict[str, Tensor], device: torch.device | str, damaged: str
+) -> Member:
+    config = GPNNConfig.from_dict(content["config"])
+    vocabulary = Vocabulary.from_dict(content["vocabulary"])
+    with torch.random.fork_rng([]):
+        model = GPNN(config, vocabulary=vocabulary)
+    shapes = {name: value.shape for name, value in model.state_dict().items()}
+    if {name: value.shape for name, value in tensors.items()} != shapes:
+        raise InputError(f"{damaged}: the weights do not fit its configuration. Copy it again.")
+    model.load_state_dict(tensors)
+    shift, scale = tuple(content["shift"]), tuple(content["scale"])
+    return Member(model.to(device).eval(), vocabulary, shift, scale)
 
 
 def _card(path: Path) -> dict[str, Any]:
-    if (path.parent / "checkpoint.safetensors").is_file() and not path.is_file():
+    if (path.parent / CHECKPOINT).is_file() and not path.is_file():
         raise InputError(
             f"The training in {path.parent} has not finished. Run the same 'gpnn train' again: it "
-            "goes on where it stopped."
+            "resumes where it stopped."
         )
     if not path.is_file():
         why = f"is not a model: it has no {CARD}" if path.parent.exists() else "does not exist"
@@ -204,8 +247,13 @@ def _card(path: Path) -> dict[str, Any]:
     version = card.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise InputError(
-            f"{path} has format version {version}, and this gpnn reads up to {VERSION}. It was "
+            f"{path} has format version {version}, and this gpnn reads version {VERSION}. It was "
             "written by a newer one: upgrade gpnn."
+        )
+    if version < VERSION:
+        raise InputError(
+            f"{path} has format version {version}, written by gpnn 0.1, whose networks had another "
+            "shape. Train the model again, or use gpnn 0.1 for it."
         )
     return card
 

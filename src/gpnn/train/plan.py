@@ -48,7 +48,7 @@ def make_plan(replicas: Sequence[Replica], schedule: Schedule, vertices: int | N
             for part in ("valid", "test", "train")
         )
         return Plan(once, 1, once, *masks)
-    steps = schedule.steps_of(replicas)
+    steps = schedule.steps_of(replicas[0])
     train = _stream(replicas, schedule, steps)
     longest = max(len(one.valid) + len(one.test) for one in replicas)
     parts = max(1, -(-longest // MEASURED))

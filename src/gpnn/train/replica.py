@@ -27,9 +27,10 @@ class Replica:
 
     Attributes:
         train, valid, test: numbers of graphs (of vertices in a node task); ``valid`` and ``test``
-            may be empty.
+            may be empty. ``valid`` chooses the epoch; ``test`` is measured after every epoch.
         seed: of weights, order of batches and dropout.
-        lr, weight_decay, dropout: of this model alone.
+        lr, weight_decay, dropout: of this model alone. The decay is decoupled and shrinks weight
+            matrices alone.
     """
 
     train: IntArray
@@ -66,22 +67,25 @@ class Schedule:
     """How long and in what steps a set of replicas is trained.
 
     Attributes:
-        epochs: how many.
+        epochs: how many, at most.
         batch_size: graphs in a batch, at most.
         halve_every: epochs after which the step size is halved, or ``None`` for a constant one.
         steps: random batches that make an epoch; ``None``: one pass, in batches that differ by at
             most one graph. A node task takes one step with the whole graph.
+        patience: epochs without a better one on the validation part after which a replica stops;
+            ``None``: never.
     """
 
     epochs: int = 200
     batch_size: int = 32
     halve_every: int | None = 50
     steps: int | None = None
+    patience: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "halve_every", "steps"):
+        for name in ("epochs", "batch_size", "halve_every", "steps", "patience"):
             value = getattr(self, name)
-            if value is None and name in ("halve_every", "steps"):
+            if value is None and name in ("halve_every", "steps", "patience"):
                 continue
             if not isinstance(value, int) or value < 1:
                 raise InputError(f"{name} must be a whole number from 1; got {value!r}.")
@@ -90,20 +94,11 @@ class Schedule:
         """The factor of the step size in an epoch, counted from 0."""
         return 1.0 if self.halve_every is None else 0.5 ** (epoch // self.halve_every)
 
-    def steps_of(self, replicas: Sequence[Replica], node_level: bool = False) -> int:
-        """Steps in an epoch, the same for all replicas."""
+    def steps_of(self, replica: Replica, node_level: bool = False) -> int:
+        """Steps that a replica takes in an epoch."""
         if node_level:
             return 1
-        if self.steps is not None:
-            return self.steps
-        steps = max(-(-len(replica.train) // self.batch_size) for replica in replicas)
-        fewest = min(len(replica.train) for replica in replicas)
-        if fewest < steps:
-            raise InputError(
-                f"A replica of {fewest} training graphs cannot be trained beside one that takes "
-                f"{steps} steps. Train replicas of like sizes together."
-            )
-        return steps
+        return self.steps or -(-len(replica.train) // self.batch_size)
 
     def batches(self, replica: Replica, epoch: int, steps: int) -> list[IntArray]:
         """The graphs of every step of an epoch; they depend on the replica's origin, the epoch and
@@ -133,9 +128,10 @@ class Curves:
     """What was measured after every epoch, by replica.
 
     Attributes:
-        metric: the task's metric: ``accuracy``, ``roc_auc`` or ``mae``.
+        metric: the task's first metric: ``accuracy``, ``roc_auc``, ``mae`` or ``scaled_mae``.
         loss: mean training loss, [replicas, epochs].
-        valid, test: the metric, NaN where a replica has no such samples, [replicas, epochs].
+        valid, test: that metric, NaN where a replica has no such samples, [replicas, epochs].
+        measured: every metric of the validation part, ``loss`` among them, by name.
         parameters: of one model.
         seconds: of training and measuring, preparation left out.
         device: what it ran on, in words.
@@ -150,3 +146,23 @@ class Curves:
     seconds: float
     device: str
     about: dict[str, object] = field(default_factory=dict)
+    measured: dict[str, FloatArray] = field(default_factory=dict)
+
+    @classmethod
+    def join(cls, pieces: Sequence[Curves], places: Sequence[Sequence[int]]) -> Curves:
+        """Curves of sets that were trained apart, each with the places of its replicas in all."""
+        if len(pieces) == 1 and list(places[0]) == list(range(len(pieces[0].loss))):
+            return pieces[0]
+        order = np.argsort(np.concatenate([np.asarray(one) for one in places]))
+
+        def rows(name: str) -> FloatArray:
+            return np.concatenate([getattr(one, name) for one in pieces])[order]
+
+        first = pieces[0]
+        waits = [float(one.about.get("prepare_seconds", 0.0)) for one in pieces]  # type: ignore[arg-type]
+        return cls(
+            first.metric, rows("loss"), rows("valid"), rows("test"), first.parameters,
+            sum(one.seconds for one in pieces), first.device,
+            {**first.about, "prepare_seconds": sum(waits), "replicas": len(order)},
+            {k: np.concatenate([one.measured[k] for one in pieces])[order] for k in first.measured},
+        )  # fmt: skip

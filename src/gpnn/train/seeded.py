@@ -18,6 +18,7 @@ DRAWS = frozenset(
         nn.init.normal_,
         nn.init.uniform_,
         Tensor.normal_,
+        Tensor.random_,
         Tensor.uniform_,
     ]
 )

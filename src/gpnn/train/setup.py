@@ -1,37 +1,78 @@
-"""What a set of replicas shares, and the weights each of them starts from."""
+"""What the models of a training share: samples, shape of network, parts; and where each starts."""
 
 from __future__ import annotations
 
-import warnings
+import copy
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from ..data.samples import Samples
-from ..data.structure_cache import cached_partition
+from ..data.structure_cache import cached_classes, cached_partition
 from ..data.tasks import Task
 from ..errors import InputError
 from ..graph.partition import Partition
-from ..graph.vocabulary import UnseenColours, Vocabulary
-from ..nn.config import GPNNConfig
-from ..nn.encode import multi_hot
+from ..graph.structure import Structure
+from ..graph.vocabulary import Vocabulary
+from ..nn.bases import BASES
+from ..nn.config import FACTOR_ABOVE, GPNNConfig, Level
+from ..nn.from_pyg import BASE_ALONE
 from ..nn.model import GPNN
-from ..nn.prepare import Prepared
-from .model_file import prepare_samples
-from .model_setup import SeenLabels, base_alone, model_config, seen_labels, zero_unseen
+from ..nn.part_weights import forget_parts
+from ..nn.prepare import Prepared, prepare_graphs
 from .replica import Replica
-from .resident.build import reside
+from .resident.build import build_resident
 from .resident.tables import Resident
 from .seeded import Seeded
 
-__all__ = ["CPU", "Setup", "set_up"]
+__all__ = ["CPU", "Setup", "base_alone", "model_config", "prepare_samples", "set_up"]
 
+IntArray = NDArray[np.int64]
 CPU = torch.device("cpu")
+
+
+def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GPNNConfig:
+    """The shape of a network for these samples; ``options`` are fields of it to choose freely.
+
+    Where they are not given, the base is GINE if edges have labels or features and GIN else, and
+    dropout is 0.5, or 0 for a regression.
+    """
+    encoder, task = samples.encoder, samples.task
+    decided = {
+        "outputs": samples.outputs,
+        "parts": parts,
+        "factored": parts > FACTOR_ABOVE,
+        "features": encoder.features,
+        "codes": encoder.codes,
+        "edge_labels": len(encoder.edges),
+        "edge_features": encoder.edge_features,
+        "level": str(Level.NODE if task.node_level else Level.GRAPH),
+    }
+    clash = sorted(set(options) & set(decided))
+    if clash:
+        raise InputError(f"{', '.join(clash)} follow from the data. Leave them out.")
+    usual = {
+        "base": "gine" if encoder.edges or encoder.edge_features else "gin",
+        "dropout": 0.0 if task is Task.REGRESSION else 0.5,
+    }
+    return GPNNConfig.make(**{**usual, **options, **decided})
+
+
+def base_alone(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a model; those of a base alone partition into one part, which costs nothing,
+    and count no components."""
+    if options.get("gpnn", True):
+        return dict(options)
+    structure, rest = Structure.split(options)
+    one_part = replace(BASE_ALONE, layers=structure.layers)
+    return {"component_feature": False, **rest, "structure": one_part}
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,70 +81,79 @@ class Setup:
 
     The vocabulary holds the colours of all graphs, so that all replicas have the same shape. What
     a replica does not meet in training starts at zero in it, like the part reserved for unseen
-    colours, and stays there.
+    colours, and stays there; a model that is kept knows its own colours alone (:meth:`own_parts`).
+
+    Attributes:
+        base: a base GNN of the user's own, or ``None``.
     """
 
     samples: Samples
     config: GPNNConfig
     cut: Partition
     vocabulary: Vocabulary
+    base: nn.Module | None = None
 
     @property
     def task(self) -> Task:
         return self.samples.task
 
+    @property
+    def stackable(self) -> bool:
+        """Whether several networks can be made one: all but those around a user's module."""
+        return self.config.base is None or self.config.base in BASES
+
     @cached_property
     def prepared(self) -> Prepared:
-        """For one model at a time."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnseenColours)
-            return prepare_samples(self.samples, self.config, self.vocabulary, self.samples.y)
+        """Graphs for batches that are put together on the CPU."""
+        return prepare_samples(self.samples, self.config, self.vocabulary, self.samples.y)
 
     @cached_property
     def _residents(self) -> dict[torch.device, Resident]:
         return {}
 
     def resident(self, device: torch.device) -> Resident:
-        """For many at once; laid out once, on the CPU, and sent to a device once."""
+        """Graphs for batches that are put together on a device; laid out once, on the CPU, and sent
+        to a device once."""
         if device not in self._residents:
-            laid = self._reside() if device == CPU else self.resident(CPU).to(device)
-            self._residents[device] = laid
+            laid = build_resident(self.prepared, self.config)
+            self._residents[device] = laid if device == CPU else self.resident(CPU).to(device)
         return self._residents[device]
-
-    def _reside(self) -> Resident:
-        samples, config = self.samples, self.config
-        assert samples.y is not None
-        x = torch.zeros(samples.graphs.num_nodes, 0) if samples.x is None else samples.x
-        if config.codes:
-            x = multi_hot(x, config.codes)
-        components = np.zeros((len(samples.graphs), config.parts), np.int64)
-        components[:, :-1] = self.cut.components()
-        return reside(
-            samples.graphs, self.vocabulary.encode(self.cut).index,
-            self.cut.part.astype(np.int64), config,
-            x, samples.y, components, samples.edge_labels,
-        )  # fmt: skip
 
     def network(self, replica: Replica, dtype: torch.dtype = torch.float32) -> GPNN:
         """The network a replica starts from; its weights depend on seed and training part alone."""
-        with Seeded(replica.seed):
-            net = GPNN(replace(self.config, dropout=replica.dropout))
-        seen, unseen = self._met(replica)
-        zero_unseen(net, seen)
+        base = copy.deepcopy(self.base)
+        config = replace(self.config, dropout=replica.dropout)
+        with ExitStack() as block:
+            if not self.stackable:  # a user's module may draw by any name
+                block.enter_context(torch.random.fork_rng([]))
+                torch.manual_seed(replica.seed)
+            block.enter_context(Seeded(replica.seed))
+            net = GPNN(config, base, self.vocabulary)
+        self._forget_labels(net, replica)
         if self.config.gpnn:
-            net.forget_parts(unseen)
+            forget_parts(net, self._unseen(replica))
         return net.to(dtype)
 
-    @cached_property
-    def _known(self) -> dict[bytes, tuple[SeenLabels | None, Tensor]]:
-        return {}
+    def own_parts(self, replica: Replica) -> Tensor:
+        """Numbers of the parts that a replica's training graphs have, the reserved one last."""
+        seen = (~self._unseen(replica)).nonzero().flatten()
+        return torch.cat([seen, torch.tensor([self.config.parts - 1])])
 
-    def _met(self, replica: Replica) -> tuple[SeenLabels | None, Tensor]:
-        """The labels that a training part has and the parts it has not; many replicas share one."""
-        key = replica.train.tobytes()
-        if key not in self._known:
-            self._known[key] = (seen_labels(self.samples, replica.train), self._unseen(replica))
-        return self._known[key]
+    def own_vocabulary(self, replica: Replica) -> Vocabulary:
+        """The colours of a replica's training graphs, and the pairs of them that meet."""
+        if self.task.node_level:
+            return self.vocabulary
+        graphs = self.samples.graphs
+        chosen = self._training_vertices(replica)
+        cut = Partition(
+            graphs.induced(chosen)[0], self.cut.scheme, self.cut.colours[chosen], self.cut.parts,
+            self.cut.part[chosen],
+        )  # fmt: skip
+        seen = self.own_parts(replica)[:-1].numpy()
+        number = np.full(self.cut.num_parts, -1, np.int64)
+        number[seen] = np.arange(len(seen))
+        small = replace(cut, parts=self.cut.parts[seen], part=number[cut.part].astype(np.int32))
+        return Vocabulary.fit(small)
 
     def scaling(self, replica: Replica) -> tuple[Tensor, Tensor]:
         """Shift and scale of a regression's targets over the training part, else 0 and 1."""
@@ -118,20 +168,95 @@ class Setup:
         scale = (known - shift).square().nanmean(0).sqrt()
         return shift.float(), torch.where(scale > 0, scale, 1.0).float()
 
+    @cached_property
+    def _known(self) -> dict[bytes, tuple[Tensor, NDArray[np.bool_]]]:
+        return {}
+
+    def _met(self, replica: Replica) -> tuple[Tensor, NDArray[np.bool_]]:
+        """Parts that no training graph has, and the vertices of training graphs; many replicas
+        share a training part."""
+        key = replica.train.tobytes()
+        if key not in self._known:
+            graphs = self.samples.graphs
+            vertices = np.ones(graphs.num_nodes, np.bool_)
+            if not self.task.node_level:
+                chosen = np.zeros(len(graphs), np.bool_)
+                chosen[replica.train] = True
+                vertices = np.repeat(chosen, np.diff(graphs.ptr))
+            unseen = torch.ones(self.config.parts, dtype=torch.bool)
+            unseen[torch.from_numpy(np.unique(self.cut.part[vertices])).long()] = False
+            self._known[key] = unseen, vertices
+        return self._known[key]
+
     def _unseen(self, replica: Replica) -> Tensor:
         """Which parts no training graph has, [parts]; the reserved one counts as unseen."""
-        unseen = torch.ones(self.config.parts, dtype=torch.bool)
-        part = self.vocabulary.encode(self.cut).index
-        if not self.task.node_level:
-            chosen = np.zeros(len(self.samples.graphs), np.bool_)
-            chosen[replica.train] = True
-            part = part[np.repeat(chosen, np.diff(self.samples.graphs.ptr))]
-        unseen[torch.from_numpy(np.unique(part))] = False
-        return unseen
+        return self._met(replica)[0]
+
+    def _training_vertices(self, replica: Replica) -> NDArray[np.bool_]:
+        return self._met(replica)[1]
+
+    @torch.no_grad()
+    def _forget_labels(self, net: GPNN, replica: Replica) -> None:
+        """Labels that no training graph has start (and so stay) at zero, like the reserved ones."""
+        samples = self.samples
+        if self.task.node_level:
+            return
+        vertices = self._training_vertices(replica)
+        if self.config.codes and net.encoder is not None and net.encoder.table is not None:
+            assert samples.x is not None
+            for column, codes in enumerate(samples.x[torch.from_numpy(vertices)].unbind(1)):
+                _zero_absent(net.encoder.table[net.encoder.rows(column)], codes.unique(), 0)
+        if samples.edge_labels is None or not self.config.edge_labels:
+            return
+        entries = vertices[samples.graphs.rows]
+        seen = torch.from_numpy(np.unique(samples.edge_labels[entries]))
+        if net.edge_encoder is not None and net.edge_encoder.table is not None:
+            _zero_absent(net.edge_encoder.table, seen, 1)
+        if self.config.gpnn and net.pair.label is not None:
+            _zero_absent(net.pair.label, seen, 1)
 
 
-def set_up(samples: Samples, model: Mapping[str, Any] | None, replicas: Sequence[Replica]) -> Setup:
-    """Cut the graphs once for all replicas."""
+def _zero_absent(table: Tensor, codes: Tensor, first: int) -> None:
+    absent = torch.ones(table.shape[0], dtype=torch.bool)
+    absent[codes + first] = False
+    absent[:first] = False
+    table[absent] = 0
+
+
+def prepare_samples(
+    samples: Samples, config: GPNNConfig, vocabulary: Vocabulary | None, y: Tensor | None = None
+) -> Prepared:
+    """Samples as the network of a configuration reads them."""
+    graphs, structure = samples.graphs, config.structure
+    labels = samples.edge_labels if config.edge_labels else None
+    features = samples.edge_features if config.edge_features else None
+    cut = cached_partition(graphs, structure.scheme)
+    classes = cached_classes(graphs, cut.part, structure, labels) if features is None else None
+    return prepare_graphs(
+        graphs,
+        structure,
+        vocabulary,
+        x=samples.x,
+        edge_labels=labels,
+        edge_features=features,
+        label_count=config.edge_labels,
+        y=y,
+        node_level=samples.task.node_level,
+        cut=cut,
+        classes=classes,
+    )
+
+
+def set_up(
+    samples: Samples,
+    model: Mapping[str, Any] | None,
+    replicas: Sequence[Replica],
+) -> Setup:
+    """Partition the graphs once for all replicas.
+
+    Args:
+        model: fields of :class:`~gpnn.nn.config.GPNNConfig`; ``base`` may be a module.
+    """
     if samples.y is None:
         raise InputError("Training needs labels.")
     if not replicas:
@@ -141,10 +266,13 @@ def set_up(samples: Samples, model: Mapping[str, Any] | None, replicas: Sequence
     options = base_alone(model or {})
     if "dropout" in options:
         raise InputError("dropout belongs to the replicas. Set it there.")
-    cut = cached_partition(samples.graphs, model_config(samples, 1, options).scheme)
-    vocabulary = Vocabulary.fit(cut)
-    config = model_config(samples, vocabulary.size + 1, options)
-    return Setup(samples, config, cut, vocabulary)
+    base = options.get("base")
+    if isinstance(base, nn.Module):
+        options["base"] = "custom"
+    cut = cached_partition(samples.graphs, Structure.split(options)[0].scheme)
+    config = model_config(samples, cut.num_parts + 1, options)
+    own = base if isinstance(base, nn.Module) else None
+    return Setup(samples, config, cut, Vocabulary.fit(cut), own)
 
 
 def _check(replica: Replica, count: int) -> None:

@@ -11,28 +11,45 @@ from torch import Tensor, nn
 from ..nn.dropout import Draw, Dropout
 from ..nn.model import GPNN
 
-__all__ = ["stack"]
+__all__ = ["stack", "unstack"]
 
 
-def stack(nets: Sequence[GPNN], seeds: Tensor, rates: Tensor, step: Tensor) -> GPNN:
+def stack(
+    nets: Sequence[GPNN], seeds: Tensor, rates: Tensor, step: Tensor, stacked: bool = True
+) -> GPNN:
     """One network whose parameters and buffers are those of all, with a leading dimension.
 
     Args:
         seeds, rates: the seed and the dropout of every replica, [R].
-        step: how many steps were taken, [1]; the engine counts it up in place.
+        step: how many steps were taken, [1]; the trainer counts it up in place.
+        stacked: ``False`` leaves a single network without that dimension.
     """
     out = copy.deepcopy(nets[0])
     every = [dict(net.named_modules()) for net in nets]
     site = 0
     for path, module in out.named_modules():
         peers = [modules[path] for modules in every]
-        for name in list(module._parameters):
-            if module._parameters[name] is not None:
-                together = torch.stack([getattr(peer, name).detach() for peer in peers])
-                module._parameters[name] = nn.Parameter(together)
-        for name in list(module._buffers):
-            module._buffers[name] = torch.stack([getattr(peer, name) for peer in peers])
+        if stacked:
+            for name in list(module._parameters):
+                if module._parameters[name] is not None:
+                    together = torch.stack([getattr(peer, name).detach() for peer in peers])
+                    module._parameters[name] = nn.Parameter(together)
+            for name in list(module._buffers):
+                module._buffers[name] = torch.stack([getattr(peer, name) for peer in peers])
         if isinstance(module, Dropout):
             module.draw = Draw(seeds, step, rates, site)
             site += 1
+    return out
+
+
+@torch.no_grad()
+def unstack(net: GPNN, like: Sequence[GPNN], stacked: bool = True) -> list[GPNN]:
+    """The networks that were stacked, with the weights that the stack has now."""
+    state = net.state_dict()
+    out = []
+    for r, one in enumerate(like):
+        made = copy.deepcopy(one)
+        own = {name: value[r] if stacked else value for name, value in state.items()}
+        made.load_state_dict(own)
+        out.append(made)
     return out

@@ -1,149 +1,157 @@
-"""Training many models side by side, top to bottom."""
+"""The training loop: a set of replicas, one or many, stepped side by side.
+
+Everything that trains a network goes through here: ``gpnn train``, the estimators, the demo,
+``gpnn reproduce`` and ``gpnn search``. Batches come from a source (:mod:`gpnn.train.sources`).
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ..data.samples import Samples
+from ..data.tasks import higher_is_better
 from ..errors import InputError
 from ..nn.batch import GraphBatch
-from ..nn.branch import Branch
+from ..nn.model import GPNN
 from .adamw import StackedAdamW
+from .best import BestEpoch
 from .capture import Capture
+from .checkpoint import Checkpoint
+from .describe import describe
+from .device import deterministic, device_name, pick_device
+from .memory import keep_freed_memory
 from .metrics import measure
-from .model_setup import deterministic, pick_device
-from .ready import Ready, make_ready
 from .replica import Curves, Paused, Replica, Schedule
-from .resident.assembler import Assembler
-from .saved import Saved
-from .setup import set_up
-from .stack import stack
+from .setup import Setup, set_up
+from .stack import stack, unstack
+from .stage import Staged, stage
 
-__all__ = ["Engine", "train_ready", "train_replicas"]
+__all__ = [
+    "EpochReport",
+    "Trained",
+    "Trainer",
+    "groups_of",
+    "train_replicas",
+    "train_staged",
+    "uses_resident",
+]
 
 SAVE_SECONDS = 15.0
 
 
-class Engine:
+class Trainer:
     """A set of replicas with their data, on a device, ready to step.
 
     One call of :meth:`train_step` takes one step of every replica; :meth:`measure_step` measures
-    all of them. Both only use the device, with fixed shapes and no look at the results, so that on
-    a GPU each is captured once and replayed. The batch of the next step is put together while this
-    one is learned from; whoever sets ``step`` must :meth:`prime` the engine.
+    all of them. Where the source puts batches together on the device, both only use the device,
+    with fixed shapes and no look at the results, so that on a GPU each is captured once and
+    replayed; whoever sets ``step`` must ``reset`` the source.
     """
 
-    def __init__(self, ready: Ready, device: torch.device) -> None:
-        setup, schedule, dtype = ready.setup, ready.schedule, ready.dtype
-        plan, replicas = ready.plan, ready.replicas
-        self.setup, self.task, self.schedule = setup, setup.task, schedule
-        self.device, self.dtype = device, dtype
-        self.steps = plan.steps
-
-        def send(value: Any, kind: torch.dtype | None = None) -> Tensor:
-            return torch.as_tensor(value).to(device, kind)
-
-        resident = setup.resident(device)
-        y = resident.y.to(dtype) if resident.y.is_floating_point() else resident.y
-        missing = torch.full_like(y[:1], torch.nan if y.is_floating_point() else -1)
-        self.y = torch.cat([y, missing])
-        self.plan, self.measured = send(plan.train), send(plan.measure)
-        self.valid, self.test = send(plan.valid), send(plan.test)
-        node = setup.task.node_level
-        self.batches = self.checks = Assembler(resident, ready.room, dtype)
-        if not node:
-            self.checks = Assembler(resident, ready.check_room, dtype)
-        self.shift, self.scale = send(ready.shift), send(ready.scale)
-
+    def __init__(self, staged: Staged, device: torch.device, keep_best: bool = False) -> None:
+        setup, schedule, replicas = staged.setup, staged.schedule, staged.replicas
+        self.staged, self.task, self.schedule, self.device = staged, setup.task, schedule, device
+        self.steps, count = staged.steps, len(staged.replicas)
+        self.source = staged.source(device)
+        self.shift, self.scale = staged.shift.to(device), staged.scale.to(device)
+        self.parameters = sum(p.numel() for p in staged.nets[0].parameters())
         self.step = torch.zeros(1, dtype=torch.int64, device=device)
-        self.whole: GraphBatch | None = None
-        if node:
-            self.whole = self.batches.batch(self.plan[0])
-            self.held = self.whole, torch.where(send(plan.labels), self.y[:-1], -1)
-        else:
-            self.held = tree_map_only(Tensor, Tensor.clone, self.batch_of(self.step))
-        self.parameters = sum(p.numel() for p in ready.nets[0].parameters())
-        seeds = torch.tensor([one.seed for one in replicas])
-        rates = torch.tensor([one.dropout for one in replicas], dtype=torch.float64)
-        self.net = stack(ready.nets, send(seeds), send(rates), self.step).to(device)
-        lr = torch.tensor([one.lr for one in replicas], dtype=torch.float64)
+        seeds = torch.tensor([one.seed for one in replicas], device=device)
+        rates = torch.tensor([one.dropout for one in replicas], dtype=torch.float64, device=device)
+        self.net = stack(staged.nets, seeds, rates, self.step, self.source.stacked).to(device)
+        lr = torch.tensor([one.lr for one in replicas], dtype=torch.float64, device=device)
         decay = torch.tensor([one.weight_decay for one in replicas], dtype=torch.float64)
-        self.adam = StackedAdamW(self.net, send(lr), send(decay), self.step)
+        self.adam = StackedAdamW(self.net, lr, decay.to(device), self.step, self.source.stacked)
         factors = [schedule.rate(epoch) for epoch in range(schedule.epochs)]
-        self.rates = send(torch.tensor(factors), dtype)
-        shape = (len(replicas), schedule.epochs)
+        self.rates = torch.tensor(factors, dtype=staged.dtype, device=device)
+        self.metrics = ("loss", *self.task.metrics(setup.config.outputs))
+        self.criterion = self.metrics.index(self.task.chosen_by(setup.config.outputs))
+        shape = (count, schedule.epochs)
         self.loss = torch.zeros(shape, dtype=torch.float64, device=device)
-        self.curves = torch.full((2, *shape), torch.nan, dtype=torch.float64, device=device)
+        curves = (2, len(self.metrics), *shape)
+        self.curves = torch.full(curves, torch.nan, dtype=torch.float64, device=device)
+        self.checked = torch.tensor([len(one.valid) > 0 for one in replicas], device=device)
+        self.best: BestEpoch | None = None
+        if keep_best:
+            buffers = {
+                name: value if self.source.stacked else value.unsqueeze(0)
+                for name, value in self.net.named_buffers()
+                if value.is_floating_point()
+            }
+            self.best = BestEpoch(
+                self.adam.value, self.adam.owner, buffers, count, schedule.patience
+            )
 
     def train_step(self) -> None:
-        """Forward, backward, Adam, and the next batch: for every replica."""
-        if self.whole is not None:
-            self.learn()
-        else:
-            beside = Branch("next batch", self.step)
-            self.learn()
-            with beside:  # last, because a captured step is launched in the order it was written
-                coming = self.batch_of(self.step + 1)
-            beside.bring(*_tensors(coming))
-            self._hold(coming)
+        """Forward, backward, AdamW, and what can be done for the next batch."""
+        self.learn()
+        self.source.look_ahead(self.step)
         self.step += 1
 
     def learn(self) -> None:
-        """Forward, backward and Adam with the batch at hand."""
+        """Forward, backward and AdamW with the batch of this step."""
         epoch = self.step // self.steps
-        losses = self.losses(*self.held)
+        losses = self.losses(*self.source.take(self.step))
         self.adam.update(self.gradients(losses), self.rates.index_select(0, epoch))
         self.loss.index_add_(1, epoch, losses.detach().double().unsqueeze(1) / self.steps)
 
-    def batch_of(self, step: Tensor) -> tuple[GraphBatch, Tensor]:
-        """The batch of a step, and its labels; after the last step comes the first."""
-        ids = self.plan.index_select(0, step % len(self.plan)).squeeze(0)
-        return self.batches.batch(ids), self.y[ids.long()]
+    def gradients(self, losses: Tensor) -> tuple[Tensor | None, ...]:
+        """Of every parameter; ``None`` where a loss does not depend on it."""
+        return torch.autograd.grad(losses.sum(), self.adam.parameters, allow_unused=True)
 
-    def prime(self) -> None:
-        """Take the batch of this step to hand."""
-        if self.whole is None:
-            self._hold(self.batch_of(self.step))
-
-    def _hold(self, batch: tuple[GraphBatch, Tensor]) -> None:
-        """Copy a batch into its place; tensors of one type go together."""
-        pairs = list(zip(_tensors(self.held), _tensors(batch), strict=True))
-        for kind in dict.fromkeys(old.dtype for old, _ in pairs):
-            old, new = zip(*(pair for pair in pairs if pair[0].dtype == kind), strict=True)
-            torch._foreach_copy_(old, new)
+    def seed_epoch(self, epoch: int) -> None:
+        """A module of the user's own draws from torch's generator, which then follows from seed and
+        epoch; ours draw from seed and step."""
+        if not self.staged.setup.stackable:
+            torch.manual_seed(self.staged.replicas[0].seed * 1_000_003 + epoch + 1)
 
     def losses(self, batch: GraphBatch, y: Tensor) -> Tensor:
         """The mean loss of every replica, [R]."""
         if y.is_floating_point():
             y = (y - self.shift) / self.scale
-        return self.task.loss(self.net(batch), y)
+        return self.task.loss(self.outputs(batch), y)
 
-    def gradients(self, losses: Tensor) -> tuple[Tensor | None, ...]:
-        """Of every stacked parameter; ``None`` where a loss does not depend on it."""
-        return torch.autograd.grad(losses.sum(), self.adam.parameters, allow_unused=True)
+    def outputs(self, batch: GraphBatch) -> Tensor:
+        """Of the network, [R, rows, outputs]."""
+        out: Tensor = self.net(batch)
+        return out if self.source.stacked else out.unsqueeze(0)
 
     @torch.no_grad()
     def measure_step(self) -> None:
         """Every metric of the epoch just finished, for every replica."""
-        if self.whole is not None:
-            outputs, y = self.net(self.whole), self.y[:-1].expand(len(self.shift), -1)
-        else:
-            parts = [self.net(self.checks.batch(ids)) for ids in self.measured]
-            outputs = torch.cat(parts, 1)
-            y = self.y[self.measured.long().transpose(0, 1).flatten(1)]
-        scores = self.task.scores(outputs * self.scale + self.shift)
-        found = [measure(self.task, scores, y, chosen) for chosen in (self.valid, self.test)]
-        self.curves.index_copy_(2, self.step // self.steps - 1, torch.stack(found).unsqueeze(2))
+        epoch = self.step // self.steps
+        outputs, labels, valid, test = [], [], [], []
+        for batch, y, checked, tested in self.source.measured():
+            outputs.append(self.outputs(batch))
+            labels.append(y)
+            valid.append(checked)
+            test.append(tested)
+        if outputs:
+            whole, y = torch.cat(outputs, 1), torch.cat(labels, 1)
+            found = torch.stack(
+                [
+                    measure(self.task, whole, y, torch.cat(chosen, 1), self.shift, self.scale)
+                    for chosen in (valid, test)
+                ]
+            )
+            self.curves.index_copy_(3, epoch - 1, found.unsqueeze(3))
+        if self.best is not None:
+            now = self.curves.index_select(3, epoch - 1)[0, :, :, 0]
+            up = higher_is_better(self.metrics[self.criterion])
+            chosen_by = now[self.criterion] if up else -now[self.criterion]
+            self.best.update(epoch, chosen_by, now[0], self.checked)
 
     def state(self) -> dict[str, Tensor]:
         """All tensors that change from step to step."""
+        best = {} if self.best is None else self.best.state()
         return {
             "step": self.step,
             "loss": self.loss,
@@ -152,11 +160,53 @@ class Engine:
             "first": self.adam.first,
             "second": self.adam.second,
             **{f"buffer.{name}": buffer for name, buffer in self.net.named_buffers()},
+            **best,
         }
 
+    def networks(self) -> list[GPNN]:
+        """The network of every replica, at its best epoch."""
+        assert self.best is not None
+        self.adam.value.copy_(self.best.value)
+        for name, buffer in self.best.buffers.items():
+            buffer.copy_(self.best.kept[name])
+        return unstack(self.net, self.staged.nets, self.source.stacked)
 
-def _tensors(tree: Any) -> list[Tensor]:
-    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
+
+@dataclass(frozen=True)
+class EpochReport:
+    """What is told after an epoch, replica by replica.
+
+    Attributes:
+        epoch, epochs: the epoch just finished, counted from 1, and all.
+        loss: mean training loss; ``valid``: every metric of the validation part, by name.
+        best: the best epoch so far, counted from 1; ``active``: whether a replica goes on.
+    """
+
+    epoch: int
+    epochs: int
+    loss: np.ndarray
+    valid: dict[str, np.ndarray]
+    best: np.ndarray
+    active: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A finished training.
+
+    Attributes:
+        curves: what was measured after every epoch.
+        nets: the network of every replica at its best epoch, on the CPU, if they were to be kept.
+        best_epoch: of every replica, counted from 1.
+        epochs: epochs that every replica ran before it stopped.
+        resumed: epochs that were done already when the run went on.
+    """
+
+    curves: Curves
+    nets: list[GPNN]
+    best_epoch: list[int]
+    epochs: list[int]
+    resumed: int = 0
 
 
 def train_replicas(
@@ -172,9 +222,9 @@ def train_replicas(
 ) -> Curves:
     """Train a set of replicas side by side and measure all of them after every epoch.
 
-    Every replica gives what it would give alone in as many steps: weights, batches, dropout, batch
-    statistics and optimiser are its own and depend on its seed and data alone. The number of steps
-    in an epoch is that of the replica with the most training graphs.
+    Every replica gives what it would give alone: weights, batches, dropout, batch statistics and
+    optimiser are its own and depend on its seed and data alone. Replicas that take different
+    numbers of steps in an epoch are trained in sets of their own.
 
     Args:
         samples: with labels.
@@ -184,79 +234,187 @@ def train_replicas(
         device: ``auto``, ``cpu``, ``cuda`` …; on a GPU the step is captured.
         folder: where the state of the set is kept; a run that was ended goes on from there.
         progress: called with the epochs done and all; ``False`` ends the run with
-            :class:`~gpnn.train.replica.Paused`, and it can go on later where there is a
-            folder.
+            :class:`~gpnn.train.replica.Paused`, and it can go on later where there is a folder.
     """
     began = time.perf_counter()
     setup, where = set_up(samples, model, replicas), pick_device(device)
-    ready = make_ready(setup, replicas, schedule, dtype)
-    waited = time.perf_counter() - began
-    return train_ready(ready, where, folder=folder, progress=progress, waited=waited)
+    places, pieces = groups_of(setup, replicas, schedule), []
+    for number, own in enumerate(places):
+        chosen = [replicas[r] for r in own]
+        staged = stage(setup, chosen, schedule, dtype, uses_resident(setup, where))
+        inside = None if folder is None or len(places) == 1 else Path(folder) / f"set-{number}"
+
+        def tell(done: int, total: int, number: int = number) -> bool | None:
+            if progress is None:
+                return None
+            return progress(number * total + done, len(places) * total)
+
+        trained = train_staged(
+            staged,
+            where,
+            folder=inside or folder,
+            progress=tell,
+            waited=time.perf_counter() - began,
+        )
+        pieces.append(trained.curves)
+        began = time.perf_counter()
+    return Curves.join(pieces, places)
 
 
-def train_ready(
-    ready: Ready,
+def groups_of(setup: Setup, replicas: Sequence[Replica], schedule: Schedule) -> list[list[int]]:
+    """The replicas that are trained side by side: those with as many steps in an epoch; models
+    around a module of the user's own one by one."""
+    if not setup.stackable:
+        return [[r] for r in range(len(replicas))]
+    found: dict[int, list[int]] = {}
+    for r, one in enumerate(replicas):
+        found.setdefault(schedule.steps_of(one, setup.task.node_level), []).append(r)
+    return list(found.values())
+
+
+def uses_resident(setup: Setup, device: torch.device) -> bool:
+    """Whether batches are put together on the device: on a GPU, unless the base is the user's."""
+    return device.type == "cuda" and setup.stackable
+
+
+def train_staged(
+    staged: Staged,
     device: torch.device,
     *,
     folder: Path | None = None,
+    keep_best: bool = False,
     progress: Callable[[int, int], bool | None] | None = None,
+    report: Callable[[EpochReport], None] | None = None,
+    started: Callable[[int], None] | None = None,
     waited: float = 0.0,
-) -> Curves:
-    """Train what is ready; the other arguments, and the result, as in :func:`train_replicas`.
+) -> Trained:
+    """Train what is staged; the other arguments as in :func:`train_replicas`.
 
     Args:
-        waited: seconds the caller waited until it was ready. The record adds those that the device
+        keep_best: whether the network of the best epoch is kept, by the validation part.
+        report: called after every epoch with what was measured.
+        started: called before the first epoch with the epochs that are done already.
+        waited: seconds the caller waited until it was staged. The record adds those that the device
             takes to set up: all that a training has to wait for.
     """
     try:
-        return _train(ready, device, folder, progress, waited)
+        with deterministic(device):
+            return _train(staged, device, folder, keep_best, progress, report, started, waited)
     except torch.OutOfMemoryError:
         raise InputError(
-            f"{len(ready.replicas)} replicas in batches of {ready.schedule.batch_size} do not fit "
-            "into the memory of the device. Use smaller batches, fewer replicas at once or a "
+            f"{len(staged.replicas)} replicas in batches of {staged.schedule.batch_size} do not "
+            "fit into the memory of the device. Use smaller batches, fewer replicas at once or a "
             "smaller model."
         ) from None
 
 
 def _train(
-    ready: Ready,
-    where: torch.device,
+    staged: Staged,
+    device: torch.device,
     folder: Path | None,
+    keep_best: bool,
     progress: Callable[[int, int], bool | None] | None,
+    report: Callable[[EpochReport], None] | None,
+    started: Callable[[int], None] | None,
     waited: float,
-) -> Curves:
-    schedule, began = ready.schedule, time.perf_counter()
-    with deterministic(where):
-        engine = Engine(ready, where)
-        saved = None if folder is None else Saved(folder, ready)
-        done, spent = (0, 0.0) if saved is None else saved.restore(engine.state())
-        engine.prime()
-        prepared = waited + time.perf_counter() - began
-        train, check = Capture(engine, engine.train_step), Capture(engine, engine.measure_step)
-        began = last = time.perf_counter()
-        for epoch in range(done, schedule.epochs):
-            engine.net.train()
-            for _ in range(engine.steps):
-                train()
-            engine.net.eval()
-            if engine.measured.numel():
-                check()
-            train.keep_up()
-            now = time.perf_counter()
-            going = progress is None or progress(epoch + 1, schedule.epochs) is not False
-            over = epoch + 1 == schedule.epochs
-            if saved is not None and (over or not going or now - last > SAVE_SECONDS):
-                saved.keep(engine.state(), epoch + 1, spent + now - began)
-                last = now
-            if not going and not over:
-                raise Paused
-        loss, (valid, test) = engine.loss.cpu().numpy(), engine.curves.cpu().numpy()
-        seconds = spent + time.perf_counter() - began
+) -> Trained:
+    schedule, began = staged.schedule, time.perf_counter()
+    if device.type == "cpu":
+        keep_freed_memory()
+    trainer = Trainer(staged, device, keep_best)
+    kept = None if folder is None else Checkpoint(folder, describe(staged, keep_best))
+    resumed, spent = (0, 0.0) if kept is None else kept.restore(trainer.state())
+    trainer.source.reset(trainer.step)
+    prepared = waited + time.perf_counter() - began
+    if started is not None:
+        started(resumed)
+    train, check = Capture(trainer, trainer.train_step), Capture(trainer, trainer.measure_step)
+    measures = trainer.source.measures or keep_best
+    watched = keep_best and (schedule.patience is not None or report is not None)
+    began = last = time.perf_counter()
+    done = resumed
+    going = _goes_on(trainer, done)
+    while done < schedule.epochs and going:
+        trainer.net.train()
+        trainer.seed_epoch(done)
+        for _ in range(trainer.steps):
+            train()
+        trainer.net.eval()
+        if measures:
+            check()
+        train.keep_up()
+        done += 1
+        if watched:
+            going = _goes_on(trainer, done)
+        if report is not None:
+            report(_report(trainer, done))
+        now = time.perf_counter()
+        paused = progress is not None and progress(done, schedule.epochs) is False
+        over = done == schedule.epochs or not going
+        if kept is not None and (over or paused or now - last > SAVE_SECONDS):
+            kept.keep(trainer.state(), done, spent + now - began)
+            last = now
+        if paused and not over:
+            raise Paused
+    (valid, test), best, epochs = _outcome(trainer, done)
+    seconds = spent + time.perf_counter() - began
     about: dict[str, object] = {
         "prepare_seconds": prepared,
-        "replicas": len(ready.replicas),
+        "replicas": len(staged.replicas),
         "captured": train.captured,
     }
-    name = torch.cuda.get_device_name(where) if where.type == "cuda" else "CPU"
-    metric = ready.setup.task.metric
-    return Curves(metric, loss, valid, test, engine.parameters, seconds, name, about)
+    names = trainer.metrics
+    found = Curves(
+        names[1],
+        _until(trainer.loss.cpu().numpy(), epochs),
+        valid[1],
+        test[1],
+        trainer.parameters,
+        seconds,
+        device_name(device),
+        about,
+        dict(zip(names, valid, strict=True)),
+    )
+    nets = [net.cpu() for net in trainer.networks()] if keep_best else []
+    return Trained(found, nets, best, epochs, resumed)
+
+
+def _goes_on(trainer: Trainer, done: int) -> bool:
+    """Whether a replica has not stopped; a loss that is no longer finite ends a kept training."""
+    if trainer.best is None or not done:
+        return True
+    losses = trainer.loss[:, done - 1]
+    if not bool(torch.isfinite(losses).all()):
+        raise InputError(f"The loss is no longer finite after epoch {done}. Lower lr.")
+    return bool(trainer.best.active(torch.tensor(done, device=losses.device)).any())
+
+
+def _report(trainer: Trainer, done: int) -> EpochReport:
+    valid = trainer.curves[0, :, :, done - 1].cpu().numpy()
+    assert trainer.best is not None
+    active = trainer.best.active(torch.tensor(done, device=trainer.device))
+    return EpochReport(
+        done,
+        trainer.schedule.epochs,
+        trainer.loss[:, done - 1].cpu().numpy(),
+        dict(zip(trainer.metrics, valid, strict=True)),
+        trainer.best.epoch.cpu().numpy(),
+        active.cpu().numpy(),
+    )
+
+
+def _outcome(trainer: Trainer, done: int) -> tuple[np.ndarray, list[int], list[int]]:
+    """Curves up to where every replica stopped, best epochs, and epochs run."""
+    count, patience = len(trainer.staged.replicas), trainer.schedule.patience
+    best, epochs = [done] * count, [done] * count
+    if trainer.best is not None:
+        best = trainer.best.epoch.tolist()
+        if patience is not None:
+            epochs = [min(done, one + patience) for one in best]
+    return _until(trainer.curves.cpu().numpy(), epochs), best, epochs
+
+
+def _until(curves: np.ndarray, epochs: Sequence[int]) -> np.ndarray:
+    """What a replica did after it stopped, beside others, is left out."""
+    stop = np.asarray(epochs)[:, None]
+    return np.where(np.arange(curves.shape[-1]) < stop, curves, np.nan)

@@ -1,6 +1,10 @@
 """Loops that put the graphs of a batch side by side, vertices sorted by part; no sorting by value.
 
-``mark[c]`` is 1 + the row of class c in the batch, 0 where it does not occur.
+Several replicas may have graphs of their own in one batch. A part then has as many rows in every
+replica as in the one that has most of it; rows that are left over are padding. Rows of replica r
+are shifted by r times the rows of one. Of one replica nothing is padded.
+
+``mark[r, c]`` is 1 + the row of class c within replica r, 0 where it does not occur.
 """
 
 from __future__ import annotations
@@ -20,45 +24,67 @@ __all__ = [
 
 
 @jit
-def collate_vertices(graphs, ptr, part, parts):
-    """``(starts, rank, ids, owner, bounds)``: where every graph begins in the order of the input;
-    the row of every vertex of the input; the vertex in the whole set and the graph of every row;
-    where the rows of every part begin."""
-    starts = np.zeros(len(graphs) + 1, np.int64)
-    for i in range(len(graphs)):
-        starts[i + 1] = starts[i] + ptr[graphs[i] + 1] - ptr[graphs[i]]
-    n = starts[-1]
-    bounds = np.zeros(parts + 1, np.int64)
-    for i in range(len(graphs)):
-        for v in range(ptr[graphs[i]], ptr[graphs[i] + 1]):
-            bounds[part[v] + 1] += 1
+def _rooms(counts):
+    """``(room, first)``: rows of every part, those of the fullest replica, and where they begin."""
+    replicas, parts = counts.shape
+    room, first = np.zeros(parts, np.int64), np.zeros(parts + 1, np.int64)
     for j in range(parts):
-        bounds[j + 1] += bounds[j]
-    fill = bounds[:-1].copy()
-    rank, ids, owner = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    at = 0
-    for i in range(len(graphs)):
-        for v in range(ptr[graphs[i]], ptr[graphs[i] + 1]):
-            row = fill[part[v]]
-            fill[part[v]] += 1
-            rank[at], ids[row], owner[row] = row, v, i
-            at += 1
-    return starts, rank, ids, owner, bounds
+        for r in range(replicas):
+            room[j] = max(room[j], counts[r, j])
+        first[j + 1] = first[j] + room[j]
+    return room, first
 
 
 @jit
-def collate_sums(graphs, ptr, starts, rank, ids, owner, first, other):
+def collate_vertices(graphs, bounds, ptr, part, parts):
+    """``(starts, rank, ids, owner, first)``: where the vertices of every graph begin, in the order
+    of the input; the row of every vertex of the input; the vertex in the whole set and the graph of
+    every row, -1 for padding; where the rows of every part begin.
+
+    ``graphs[bounds[r]:bounds[r + 1]]`` are the graphs of replica r.
+    """
+    replicas = len(bounds) - 1
+    starts = np.zeros(len(graphs) + 1, np.int64)
+    counts = np.zeros((replicas, parts), np.int64)
+    for r in range(replicas):
+        for i in range(bounds[r], bounds[r + 1]):
+            low, high = ptr[graphs[i]], ptr[graphs[i] + 1]
+            starts[i + 1] = starts[i] + high - low
+            for v in range(low, high):
+                counts[r, part[v]] += 1
+    _, first = _rooms(counts)
+    height = first[-1]
+    rank = np.empty(starts[-1], np.int64)
+    ids, owner = np.full(replicas * height, -1), np.full(replicas * height, -1)
+    at = 0
+    for r in range(replicas):
+        fill = first[:-1] + r * height
+        for i in range(bounds[r], bounds[r + 1]):
+            for v in range(ptr[graphs[i]], ptr[graphs[i] + 1]):
+                row = fill[part[v]]
+                fill[part[v]] += 1
+                rank[at], ids[row], owner[row] = row, v, i
+                at += 1
+    return starts, rank, ids, owner, first
+
+
+@jit
+def collate_sums(graphs, ptr, starts, rank, ids, owner, begin, other):
     """``(source, bounds, entry)``: the rows that every row is related to, by the relation in which
-    vertex v has the entries ``first[v]:first[v + 1]`` of ``other``; and the entry of each."""
+    vertex v has the entries ``begin[v]:begin[v + 1]`` of ``other``; and the entry of each."""
     n = len(ids)
     bounds = np.zeros(n + 1, np.int64)
     for row in range(n):
-        bounds[row + 1] = bounds[row] + first[ids[row] + 1] - first[ids[row]]
+        v = ids[row]
+        bounds[row + 1] = bounds[row] + (begin[v + 1] - begin[v] if v >= 0 else 0)
     source, entry = np.empty(bounds[-1], np.int64), np.empty(bounds[-1], np.int64)
     at = 0
     for row in range(n):
+        v = ids[row]
+        if v < 0:
+            continue
         shift = starts[owner[row]] - ptr[graphs[owner[row]]]
-        for e in range(first[ids[row]], first[ids[row] + 1]):
+        for e in range(begin[v], begin[v + 1]):
             source[at], entry[at] = rank[other[e] + shift], e
             at += 1
     return source, bounds, entry
@@ -86,84 +112,123 @@ def transpose(source, bounds, columns, weight):
 
 
 @jit
-def collate_classes(graphs, ptr, ids, counts, part, part_of, parts, mark, like):
-    """``(chosen, weight, bounds)``: the classes that some graphs have, sorted by their part; how
-    many pairs are in each; where every part begins. Sets the marks."""
+def collate_classes(graphs, bounds, ptr, ids, counts, part, part_of, parts, mark, like):
+    """``(chosen, weight, first)``: the classes that the graphs of every replica have, sorted by
+    their part, -1 for padding; how many pairs are in each; where every part begins. Sets the
+    marks."""
+    replicas = len(bounds) - 1
     room = 0
-    for g in graphs:
-        room += ptr[g + 1] - ptr[g]
-    room = min(room, len(mark))
+    for i in range(len(graphs)):
+        room += ptr[graphs[i] + 1] - ptr[graphs[i]]
     met, total = np.empty(room, np.int64), np.empty(room, np.float64)
-    bounds = np.zeros(parts + 1, np.int64)
+    ends = np.zeros(replicas + 1, np.int64)
+    each = np.zeros((replicas, parts), np.int64)
     used = 0
-    for g in graphs:
-        for i in range(ptr[g], ptr[g + 1]):
-            at = mark[ids[i]] - 1
-            if at < 0:
-                at = used
-                used += 1
-                mark[ids[i]] = used
-                met[at], total[at] = ids[i], 0.0
-                bounds[part_of[part[ids[i]]] + 1] += 1
-            total[at] += counts[i]
-    for j in range(parts):
-        bounds[j + 1] += bounds[j]
-    fill = bounds[:-1].copy()
-    chosen, weight = np.empty(used, np.int64), np.empty(used, like.dtype)
-    for at in range(used):
-        j = part_of[part[met[at]]]
-        row = fill[j]
-        fill[j] += 1
-        chosen[row], weight[row] = met[at], total[at]
-        mark[met[at]] = row + 1
-    return chosen, weight, bounds
+    for r in range(replicas):
+        for k in range(bounds[r], bounds[r + 1]):
+            g = graphs[k]
+            for i in range(ptr[g], ptr[g + 1]):
+                c = ids[i]
+                at = mark[r, c] - 1
+                if at < 0:
+                    at = used - ends[r]
+                    used += 1
+                    mark[r, c] = at + 1
+                    met[ends[r] + at], total[ends[r] + at] = c, 0.0
+                    each[r, part_of[part[c]]] += 1
+                total[ends[r] + at] += counts[i]
+        ends[r + 1] = used
+    _, first = _rooms(each)
+    height = first[-1]
+    chosen = np.full(replicas * height, -1)
+    weight = np.zeros(replicas * height, like.dtype)
+    for r in range(replicas):
+        fill = first[:-1].copy()
+        for at in range(ends[r], ends[r + 1]):
+            j = part_of[part[met[at]]]
+            row = fill[j]
+            fill[j] += 1
+            chosen[r * height + row], weight[r * height + row] = met[at], total[at]
+            mark[r, met[at]] = row + 1
+    return chosen, weight, first
 
 
 @jit
 def _local(row, size, used, mark, start_mark):
-    """A row of an α table of ``size`` learned classes, ``used`` of them in the batch."""
+    """A row of an α table of ``size`` learned classes, ``used`` of them in a replica."""
     if row < size:
         return mark[row] - 1
     return used + start_mark[row - size] - 1
 
 
 @jit
-def collate_round(chosen, weight, size, used, mark, start_mark, table, tuple_mark):
-    """What the chosen classes of a round sum: ``(previous, met, ends, tuples, count,
-    tuple_weight)``.
+def collate_round(chosen, weight, size, used, rows, mark, start_mark, table, tuple_mark):
+    """What the chosen classes of a round sum: ``(previous, previous_ends, met, met_ends, tuples,
+    ends, count, tuple_weight)``.
 
-    ``size``, ``used`` and ``mark`` are those of the round before; ``met`` holds two rows a tuple.
+    ``size``, ``used``, ``rows`` and ``mark`` are those of the round before; ``met`` holds two rows
+    a tuple.
     """
     before, first, second, entry_ptr, entry_tuple, entry_count = table
-    previous, ends = np.empty(len(chosen), np.int64), np.zeros(len(chosen) + 1, np.int64)
-    for i in range(len(chosen)):
-        ends[i + 1] = ends[i] + entry_ptr[chosen[i] + 1] - entry_ptr[chosen[i]]
-    tuples, count = np.empty(ends[-1], np.int64), np.empty(ends[-1], weight.dtype)
-    room = min(ends[-1], len(first))
-    met, total = np.empty(2 * room, np.int64), np.zeros(room, np.float64)
-    seen = at = 0
+    replicas = len(mark)
+    height = len(chosen) // replicas
+    previous_ends, ends = np.zeros(len(chosen) + 1, np.int64), np.zeros(len(chosen) + 1, np.int64)
     for i in range(len(chosen)):
         c = chosen[i]
-        previous[i] = _local(before[c], size, used, mark, start_mark)
-        for e in range(entry_ptr[c], entry_ptr[c + 1]):
-            t = entry_tuple[e]
-            k = tuple_mark[t] - 1
-            if k < 0:
-                k = seen
-                seen += 1
-                tuple_mark[t] = seen
-                met[2 * k] = 2 * _local(first[t], size, used, mark, start_mark)
-                met[2 * k + 1] = 2 * _local(second[t], size, used, mark, start_mark) + 1
-            tuples[at], count[at] = k, entry_count[e]
-            total[k] += weight[i] * entry_count[e]
-            at += 1
-    return previous, met[: 2 * seen], ends, tuples, count, total[:seen].astype(weight.dtype)
+        previous_ends[i + 1] = previous_ends[i] + (c >= 0)
+        ends[i + 1] = ends[i] + (entry_ptr[c + 1] - entry_ptr[c] if c >= 0 else 0)
+    previous = np.empty(previous_ends[-1], np.int64)
+    tuples, count = np.empty(ends[-1], np.int64), np.empty(ends[-1], weight.dtype)
+    left, right = np.empty(ends[-1], np.int64), np.empty(ends[-1], np.int64)
+    total, number = np.zeros(ends[-1], np.float64), np.zeros(replicas + 1, np.int64)
+    seen = at = own = 0
+    for r in range(replicas):
+        shift = r * rows
+        for i in range(r * height, (r + 1) * height):
+            c = chosen[i]
+            if c < 0:
+                continue
+            previous[own] = shift + _local(before[c], size, used, mark[r], start_mark[r])
+            own += 1
+            for e in range(entry_ptr[c], entry_ptr[c + 1]):
+                t = entry_tuple[e]
+                k = tuple_mark[r, t] - 1
+                if k < 0:
+                    k = seen - number[r]
+                    tuple_mark[r, t] = k + 1
+                    left[seen] = shift + _local(first[t], size, used, mark[r], start_mark[r])
+                    right[seen] = shift + _local(second[t], size, used, mark[r], start_mark[r])
+                    seen += 1
+                tuples[at], count[at] = k, entry_count[e]
+                total[number[r] + k] += weight[i] * entry_count[e]
+                at += 1
+        number[r + 1] = seen
+    most = 0
+    for r in range(replicas):
+        most = max(most, number[r + 1] - number[r])
+    met, met_ends = np.empty(2 * seen, np.int64), np.zeros(replicas * most + 1, np.int64)
+    tuple_weight = np.zeros(replicas * most, weight.dtype)
+    for r in range(replicas):
+        for k in range(most):
+            row, place = r * most + k, number[r] + k
+            there = place < number[r + 1]
+            met_ends[row + 1] = met_ends[row] + 2 * there
+            if there:
+                met[2 * place], met[2 * place + 1] = 2 * left[place], 2 * right[place] + 1
+                tuple_weight[row] = total[place]
+        for i in range(ends[r * height], ends[(r + 1) * height]):
+            tuples[i] += r * most
+    return previous, previous_ends, met, met_ends, tuples, ends, count, tuple_weight
 
 
 @jit
-def collate_pairs(entry, rows, size, used, mark, start_mark):
-    """The α table rows of some pairs in one round; ``rows`` are those of the whole set."""
+def collate_pairs(entry, bounds, pair_row, size, used, rows, mark, start_mark):
+    """The α table rows of some pairs in one round; ``pair_row`` are those of the whole set."""
+    replicas = len(mark)
+    height = (len(bounds) - 1) // replicas
     out = np.empty(len(entry), np.int64)
-    for k in range(len(entry)):
-        out[k] = _local(rows[entry[k]], size, used, mark, start_mark)
+    for r in range(replicas):
+        for k in range(bounds[r * height], bounds[(r + 1) * height]):
+            local = _local(pair_row[entry[k]], size, used, mark[r], start_mark[r])
+            out[k] = r * rows + local
     return out

@@ -15,7 +15,10 @@ __all__ = ["fast", "kernels", "on_gpu"]
 
 def kernels(x: Tensor) -> ModuleType | None:
     """:mod:`gpnn.nn.kernels.cuda` for tensors on a GPU where Triton is installed,
-    :mod:`gpnn.nn.kernels.cpu` for floats on a CPU, else ``None``: plain PyTorch has to do."""
+    :mod:`gpnn.nn.kernels.cpu` for floats on a CPU, else ``None``: plain PyTorch has to do, as it
+    has under a compiler, which makes kernels of its own."""
+    if torch.compiler.is_compiling():
+        return None
     if x.is_cuda:
         return _module("cuda") if _triton() else None
     if x.is_cpu and x.dtype in (torch.float32, torch.float64):
@@ -30,7 +33,8 @@ def on_gpu(x: Tensor) -> bool:
 
 def fast(x: Tensor) -> bool:
     """Whether there are CUDA kernels for stacked rows like these."""
-    return x.dim() == 3 and x.dtype is torch.float32 and on_gpu(x)
+    stacked = x.dim() == 3 and x.dtype is torch.float32
+    return stacked and not torch.compiler.is_compiling() and on_gpu(x)
 
 
 @cache

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.samples import Samples
+from ...data.tasks import higher_is_better
 from ...errors import InputError
 from ...train.replica import Curves, Replica
 from ..recipe import Recipe
 
 __all__ = [
     *("Given", "Measured", "Member", "Plan", "Protocol", "Summary"),
-    *("at_own_best", "best_epoch", "higher_is_better", "replica", "summarise"),
+    *("at_own_best", "best_epoch", "replica", "summarise"),
 ]
 
 FloatArray = NDArray[np.float64]
@@ -90,11 +91,6 @@ class Protocol:
     warning: str
     plan: Callable[[Given], Plan]
     choose: Callable[[Sequence[Member], Curves], list[Measured]]
-
-
-def higher_is_better(metric: str) -> bool:
-    """Whether more is better: of all metrics but the mean absolute error."""
-    return metric != "mae"
 
 
 def best_epoch(curve: FloatArray, metric: str) -> int:

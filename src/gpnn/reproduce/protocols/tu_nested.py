@@ -15,6 +15,7 @@ from itertools import product
 
 import numpy as np
 
+from ...data.tasks import higher_is_better
 from ...train.replica import Curves
 from ..recipe import Recipe
 from .base import (
@@ -24,7 +25,6 @@ from .base import (
     Plan,
     Protocol,
     best_epoch,
-    higher_is_better,
     replica,
 )
 from .tu_1 import folds

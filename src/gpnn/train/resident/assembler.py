@@ -42,8 +42,15 @@ class Assembler:
         ]
         self.x, self.components = _padded(resident.x), _padded(resident.components)
         self.vertices = _padded(resident.kinds["vertex"].counts.sum(1).to(dtype))
-        self.start = None if resident.start is None else _padded(resident.start)
-        self.edge_label = None if resident.edge_label is None else _padded(resident.edge_label)
+        self.start, self.start_features, self.edge_label, self.edge_features = (
+            None if values is None else _padded(values)
+            for values in (
+                resident.start,
+                resident.start_features,
+                resident.edge_label,
+                resident.edge_features,
+            )
+        )
 
     def batch(self, graphs: Tensor) -> GraphBatch:
         """The batch of the given graphs, whole numbers [R, B]; labels apart. Where a replica has
@@ -54,15 +61,15 @@ class Assembler:
         vertices = self._of("vertex", rows.source)
         neighbours = self._sums(entries, "neighbours", "neighbours")
         near = neighbours if self.shared is None else self._sums(entries, "near", "near")
-        start, rounds = self._interactions(ids, rows)
+        start, features, rounds = self._interactions(ids, rows)
         return GraphBatch(
-            x=self.x[vertices].to(self.dtype),
+            features=self.x[vertices].to(self.dtype),
             part=self.part,
             neighbours=neighbours,
             near=near,
             edges=self._edges(rows, entries),
             start=start,
-            start_features=None,
+            start_features=features,
             rounds=rounds,
             readout=self._sums(entries, "readout"),
             components=self.components[ids],
@@ -76,14 +83,19 @@ class Assembler:
             groups=self.groups,
         )
 
-    def _interactions(self, ids: Tensor, rows: Rows) -> tuple[Tensor, tuple[AlphaRound, ...]]:
-        """Start classes and rounds; none where the base GNN is alone."""
+    def _interactions(
+        self, ids: Tensor, rows: Rows
+    ) -> tuple[Tensor, Tensor | None, tuple[AlphaRound, ...]]:
+        """Start classes, their features, and rounds; none where the base GNN is alone."""
         if self.shared is None or self.links is None or self.start is None:
-            return ids, ()
+            return ids, None, ()
         held = self.shared.fill(ids)
         links = self.links.fill(rows, held)
-        start = self.start[self._held("start", held.source)]
-        return start, tuple(self._round(k, held, links) for k in range(len(self.tables)))
+        which = self._held("start", held.source)
+        features = self.start_features
+        given = None if features is None else features[which].to(self.dtype)
+        rounds = tuple(self._round(k, held, links) for k in range(len(self.tables)))
+        return self.start[which], given, rounds
 
     def _round(self, number: int, held: Held, links: Links) -> AlphaRound:
         assert self.links is not None
@@ -102,8 +114,11 @@ class Assembler:
         if "edge" not in self.resident.kinds:
             return None
         source = self._of("edge", rows.source)
-        label = torch.zeros_like(source) if self.edge_label is None else self.edge_label[source]
-        return Edges(self._sums(entries, "gather"), self._sums(entries, "collect"), label, None)
+        assert self.edge_label is not None
+        floats = self.edge_features
+        features = None if floats is None else floats[source].to(self.dtype)
+        gather, collect = self._sums(entries, "gather"), self._sums(entries, "collect")
+        return Edges(gather, collect, self.edge_label[source], features)
 
     def _of(self, kind: str, values: Tensor) -> Tensor:
         """Values of the rows of a kind, [R, rows]."""

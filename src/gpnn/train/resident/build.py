@@ -14,36 +14,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...data.structure_cache import cached_classes
-from ...graph.graphs import Graphs
+from ...nn.bases import EDGED
 from ...nn.config import GPNNConfig
-from .build_interactions import lay_interactions
+from ...nn.encode import multi_hot
+from ...nn.prepare import Prepared
+from .build_interactions import add_interactions
 from .tables import Kind, Resident, as_tensor
 
-__all__ = ["reside"]
+__all__ = ["build_resident"]
 
 IntArray = NDArray[np.int64]
-EDGED = ("gine", "gat")
 
 
-def reside(
-    graphs: Graphs,
-    part: IntArray,
-    colour: IntArray,
-    config: GPNNConfig,
-    x: Tensor,
-    y: Tensor,
-    components: IntArray,
-    edge_labels: IntArray | None,
-) -> Resident:
-    """Lay a set of graphs out, on the CPU.
-
-    Args:
-        part: index of the part of every vertex in the model's vocabulary; ``colour``: the same
-            before the vocabulary, which decides what is a cross edge.
-        x: vertex features as floats, or multi-hot codes; ``y``: labels of graphs or vertices.
-        components: connected components, [graphs, parts].
-    """
+def build_resident(prepared: Prepared, config: GPNNConfig) -> Resident:
+    """Lay a set of graphs out, on the CPU."""
+    graphs = prepared.graphs
     count, n = len(graphs), graphs.num_nodes
     parts = config.parts if config.gpnn else 1
     owner = graphs.graph_of
@@ -60,10 +45,10 @@ def reside(
         rank = place[order] - first.flatten()[key[order]]
         return Kind(groups, counts, first, of[order], inside[order], rank, place)
 
-    split = part if config.gpnn else None
+    split = prepared.part if config.gpnn else None
     out = Resident(
         count,
-        config.layers if config.gpnn else 0,
+        config.structure.layers if config.gpnn else 0,
         parts,
         {"vertex": kind(owner, split), "graph": kind(np.arange(count), None)},
     )
@@ -79,19 +64,16 @@ def reside(
         number = torch.arange(len(row))
         out.relate("gather", "edge", "vertex", number, column)
         out.relate("collect", "vertex", "edge", row, number)
-        if edge_labels is not None:
-            out.edge_label = _placed(out.kinds["edge"], as_tensor(edge_labels + 1))
+        out.edge_label = _placed(out.kinds["edge"], as_tensor(prepared.edge_label))
+        if prepared.edge_features is not None:
+            out.edge_features = _placed(out.kinds["edge"], prepared.edge_features)
     if config.gpnn:
-        found = cached_classes(
-            graphs, colour, config.interactions, config.d, config.layers,
-            edge_labels if config.edge_labels else None, config.distances,
-        )  # fmt: skip
-        part_of = np.zeros(int(colour.max(initial=0)) + 1, np.int64)
-        part_of[colour] = part
-        lay_interactions(out, found, part_of)
+        add_interactions(out, prepared)
+    x = multi_hot(prepared.x, config.codes) if config.codes else prepared.x
     out.x = _placed(out.kinds["vertex"], x)
-    out.y = y
-    out.components = as_tensor(components)
+    assert prepared.labels is not None
+    out.y = prepared.labels
+    out.components = as_tensor(prepared.components)
     return out
 
 

@@ -6,33 +6,36 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...graph.class_tables import InteractionClasses
+from ...nn.prepare import Prepared
 from .graph_sums import check_numbers
 from .tables import Link, Resident, Shared, as_tensor
 
-__all__ = ["lay_interactions"]
+__all__ = ["add_interactions"]
 
 IntArray = NDArray[np.int64]
 
 
-def lay_interactions(out: Resident, found: InteractionClasses, part_of: IntArray) -> None:
-    """Start classes, and classes and tuples of every round, and what is summed over them.
-
-    Args:
-        part_of: index in the model's vocabulary of every colour.
-    """
+def add_interactions(out: Resident, prepared: Prepared) -> None:
+    """Start classes, and classes and tuples of every round, and what is summed over them."""
+    found, part_of = prepared.classes, prepared.part_of_colour
     lists = _Lists(out.graphs)
     start = found.start.copy()
     start[:, (0, 2)] = part_of[start[:, (0, 2)]]
     starts = lists.add(
         "start", start[:, 2], out.parts, found.start_ptr, found.start_id, found.start_count
     )
-    out.start = as_tensor(start[np.argsort(starts)])
+    order = np.argsort(starts)
+    out.start = as_tensor(start[order])
+    if prepared.edge_features is not None:
+        assert found.start_entry is not None
+        entry = found.start_entry[order]
+        features = prepared.edge_features[torch.from_numpy(np.maximum(entry, 0))]
+        out.start_features = features * torch.from_numpy(entry >= 0).unsqueeze(1)
     centre, other = as_tensor(found.pair_centre), as_tensor(found.pair_other)
     out.relate("near", "vertex", "vertex", centre, other, symmetric=True)
     vertex = out.kinds["vertex"]
     row = vertex.place[centre]
-    order = torch.argsort(row, stable=True)
+    by_row = torch.argsort(row, stable=True)
     degree = torch.bincount(row, minlength=vertex.rows)
     counts = torch.bincount(vertex.graph[row], minlength=out.graphs)
     table: IntArray = starts
@@ -59,7 +62,7 @@ def lay_interactions(out: Resident, found: InteractionClasses, part_of: IntArray
             weight=as_tensor(learned.entry_count[entries].astype(np.float32)),
         )  # fmt: skip
         table, kinds = np.concatenate([classes, starts]), (own[0], "start")
-        rows = as_tensor(table[found.pair_class[number - 1]])[order]
+        rows = as_tensor(table[found.pair_class[number - 1]])[by_row]
         out.links[f"pairs {number}"] = Link("vertex", kinds, 1, degree, rows, counts=counts)
     out.shared = lists.join()
 

@@ -124,7 +124,8 @@ class Resident:
             one is its own.
         shared: ``start``, ``class l`` and ``tuple l`` for every round l, if there are rounds.
         links: what is summed over shared things, by name.
-        x, y, start, edge_label, components: attributes of rows, in the order of their kind.
+        x, y, start, start_features, edge_label, edge_features, components: attributes of rows, in
+            the order of their kind.
     """
 
     graphs: int
@@ -137,7 +138,9 @@ class Resident:
     x: Tensor = field(default_factory=lambda: torch.zeros(0))
     y: Tensor = field(default_factory=lambda: torch.zeros(0))
     start: Tensor | None = None
+    start_features: Tensor | None = None
     edge_label: Tensor | None = None
+    edge_features: Tensor | None = None
     components: Tensor = field(default_factory=lambda: torch.zeros(0))
 
     def to(self, device: torch.device) -> Resident:

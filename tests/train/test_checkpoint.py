@@ -12,15 +12,15 @@ import torch
 
 from gpnn.errors import InputError
 from gpnn.train import trainer as module
+from gpnn.train.checkpoint import CHECKPOINT, describe_difference
 from gpnn.train.replica import Curves, Paused, Replica, Schedule
-from gpnn.train.saved import FILE
 from gpnn.train.trainer import train_replicas
 from train.sets import node_samples, samples, some_replicas
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 MODEL = {"hidden": 4, "layers": 2, "interactions": "edges"}
-SCHEDULE = Schedule(epochs=5, batch_size=8, halve_every=2)
+SCHEDULE = Schedule(epochs=5, batch_size=10, halve_every=2)
 
 
 def run(folder: Path | None, stop: int | None = None, **changes: Any) -> Curves:
@@ -46,7 +46,7 @@ def test_an_ended_run_goes_on_to_the_same_bits(tmp_path: Path, stop: int) -> Non
     whole = run(None)
     with pytest.raises(Paused):
         run(tmp_path, stop)
-    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+    assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]
     again = run(tmp_path)
     same(again, whole)
     finished = run(tmp_path)  # nothing is left to do
@@ -87,18 +87,18 @@ def test_a_run_that_was_ended_without_a_folder_is_lost() -> None:
 
 
 def test_a_file_of_another_run_is_refused(tmp_path: Path) -> None:
-    run(tmp_path, schedule=Schedule(epochs=1, batch_size=8))
+    run(tmp_path, schedule=Schedule(epochs=1, batch_size=10))
     data = samples()
     replicas = some_replicas(len(data))
     for changes in (
-        {"schedule": Schedule(epochs=2, batch_size=8)},
+        {"schedule": Schedule(epochs=2, batch_size=10)},
         {"model": {**MODEL, "readout": "mean"}},
         {"replicas": replicas},
         {"samples": samples(seed=1)},
         {"replicas": [replace(one, lr=0.5) for one in replicas]},
     ):
-        given = {"schedule": Schedule(epochs=1, batch_size=8), **changes}
-        with pytest.raises(InputError, match="belongs to another run or version"):
+        given = {"schedule": Schedule(epochs=1, batch_size=10), **changes}
+        with pytest.raises(InputError, match="holds another run"):
             run(tmp_path, **given)
 
 
@@ -106,10 +106,33 @@ def test_a_file_of_another_run_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes | None) -> None:
     with pytest.raises(Paused):
         run(tmp_path, 1)
-    whole = (tmp_path / FILE).read_bytes()
-    (tmp_path / FILE).write_bytes(whole[: len(whole) // 2] if content is None else content)
-    with pytest.raises(InputError, match=r"cannot be read .*Delete it"):
+    whole = (tmp_path / CHECKPOINT).read_bytes()
+    (tmp_path / CHECKPOINT).write_bytes(whole[: len(whole) // 2] if content is None else content)
+    with pytest.raises(InputError, match=r"is damaged .*Delete it"):
         run(tmp_path)
+
+
+def test_every_flipped_bit_is_noticed(tmp_path: Path) -> None:
+    with pytest.raises(Paused):
+        run(tmp_path, 1)
+    path = tmp_path / CHECKPOINT
+    whole = bytearray(path.read_bytes())
+    start = 8 + int.from_bytes(whole[:8], "little")
+    for place in np.linspace(start, len(whole) - 1, 25).astype(int).tolist():
+        broken = bytearray(whole)
+        broken[place] ^= 1 << (place % 8)
+        path.write_bytes(broken)
+        with pytest.raises(InputError, match=r"is damaged \(its checksum does not match\)"):
+            run(tmp_path)
+    path.write_bytes(whole)
+    same(run(tmp_path), run(None))
+
+
+def test_differences_are_told() -> None:
+    there = {"model": {"hidden": 8, "structure": {"d": 1}}, "data": "a" * 64, "networks": 1}
+    here = {"model": {"hidden": 9, "structure": {"d": 2}}, "data": "b" * 64, "networks": 1}
+    said = "other data; hidden: 8 there, 9 here; d: 1 there, 2 here"
+    assert describe_difference(there, here) == said
 
 
 def test_what_is_refused() -> None:

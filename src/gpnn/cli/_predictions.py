@@ -1,0 +1,59 @@
+"""Predictions as columns of a table: what train and predict write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..data.encoder import Encoder
+
+__all__ = ["header_of", "rounded", "spread_of", "write_csv", "written"]
+
+
+def header_of(encoder: Encoder) -> list[str]:
+    """The columns of an answer."""
+    from ..data.tasks import Task
+
+    if encoder.task.has_classes:
+        return ["prediction", *(f"p({name})" for name in encoder.class_names)]
+    if encoder.task is Task.MULTITASK:
+        if len(encoder.target_names) == 1:
+            return ["prediction", "p(1)"]
+        return [f"p({name})" for name in encoder.target_names]
+    return ["prediction"] if len(encoder.target_names) == 1 else list(encoder.target_names)
+
+
+def spread_of(encoder: Encoder) -> list[str]:
+    """The columns of the spread over several networks."""
+    names = [name for name in header_of(encoder) if name != "prediction"] or ["prediction"]
+    return [f"spread {name}" for name in names]
+
+
+def written(encoder: Encoder, values: list[float]) -> list[Any]:
+    """An answer, column by column."""
+    from ..data.tasks import Task
+
+    numbers = rounded(values)
+    if encoder.task.has_classes:
+        best = max(range(len(values)), key=values.__getitem__)
+        return [encoder.class_names[best], *numbers]
+    if encoder.task is Task.MULTITASK and len(values) == 1:
+        return [int(values[0] >= 0.5), *numbers]
+    return numbers
+
+
+def rounded(values: list[float]) -> list[Any]:
+    return [float(f"{value:.6g}") for value in values]
+
+
+def write_csv(path: Path, header: list[str], rows: list[list[Any]]) -> None:
+    """Write a table at once or not at all."""
+    import csv
+
+    from ..files import atomic_path
+
+    with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(["" if value is None else value for value in row] for row in rows)

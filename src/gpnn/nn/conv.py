@@ -1,0 +1,148 @@
+"""``GPNNConv``: the GPNN layer for a model of one's own, with the manners of PyG's convolutions."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..errors import InputError
+from ..graph.graphs import Graphs
+from ..graph.partition import Partition, unique_rows
+from ..graph.registry import Scheme
+from ..graph.structure import Structure
+from ..graph.vocabulary import UnseenColours, Vocabulary
+from .batch import GraphBatch
+from .config import FACTOR_ABOVE
+from .layer import InteractionLayer
+from .linear import Linear
+from .parts import PairEmbedding
+from .prepare import prepare_graphs
+
+__all__ = ["GPNNConv"]
+
+_GIVEN = Scheme("given", lambda _: np.zeros(0), "parts that the caller gives", "none", "any")
+
+
+class GPNNConv(nn.Module):
+    r"""One GPNN layer (Equations 1 to 3, see :class:`~gpnn.nn.layer.InteractionLayer`) on vertices,
+    edges and parts that are given as tensors.
+
+    .. math::
+        \gamma_v = x_v W, \qquad
+        x'_v = \sum_j \omega_j \sum_{u \in N_d(v),\, part(u) = j}
+            \big(\beta_u \,\|\, \alpha_{vu} \,\|\, p_j\big) W_j
+
+    α goes through one round of Equation 2 from its start, a learned vector per (part of v, kind of
+    pair, part of u). A model in which α is refined from layer to layer is
+    :class:`~gpnn.nn.model.GPNN`.
+
+    Args:
+        in_channels, out_channels: features of a vertex before and after.
+        parts: number of parts; parts are numbered from 0, and the number ``parts`` itself stands
+            for one that training did not meet.
+        interactions: pairs whose α is learned: ``cross`` edges, all ``edges``, or all ``pairs``.
+        d: radius of N_d, 1 to 5.
+        edge_labels: number of edge labels, or 0.
+        pair_update: ``tuple`` or ``sum``.
+        cached: keep what is computed from the structure of the first graph for all later calls,
+            where the graph is always the same.
+
+    Shapes: x [n, in_channels], edge_index [2, m], part int [n], edge_label int [m] or ``None`` →
+    [n, out_channels]. Vertices stay in the order given.
+
+    >>> from gpnn import AddPartition, GPNNConv
+    >>> from torch_geometric.data import Data
+    >>> triangle = torch.tensor([[0, 1, 2, 2], [1, 2, 0, 3]])
+    >>> data = AddPartition("core")(Data(edge_index=triangle, x=torch.rand(4, 5), num_nodes=4))
+    >>> conv = GPNNConv(5, 16, parts=3)
+    >>> conv(data.x, data.edge_index, data.part_colour[:, 0]).shape
+    torch.Size([4, 16])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        parts: int,
+        interactions: str = "edges",
+        d: int = 1,
+        edge_labels: int = 0,
+        pair_update: str = "tuple",
+        cached: bool = False,
+    ) -> None:
+        super().__init__()
+        for name, value in (("in_channels", in_channels), ("out_channels", out_channels),
+                            ("parts", parts)):  # fmt: skip
+            if not isinstance(value, int) or value < 1:
+                raise InputError(f"{name} must be a whole number from 1; got {value!r}.")
+        self.in_channels, self.out_channels, self.parts = in_channels, out_channels, parts
+        self.structure = Structure("given", interactions, d, layers=1)
+        self.edge_labels, self.cached = edge_labels, cached
+        keys, factored = torch.arange(parts + 1), parts + 1 > FACTOR_ABOVE
+        self.linear = Linear(in_channels, out_channels)
+        self.pair = PairEmbedding(keys, out_channels, edge_labels, factored=factored)
+        self.layer = InteractionLayer(out_channels, keys, pair_update, factored)
+        self._kept: GraphBatch | None = None
+
+    def reset_parameters(self) -> None:
+        for module in (self.linear, self.pair, self.layer):
+            module.reset_parameters()
+        self._kept = None
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, part: Tensor, edge_label: Tensor | None = None
+    ) -> Tensor:
+        batch = self._kept
+        if batch is None:
+            batch = self._read(len(x), edge_index, part, edge_label)
+            batch = batch.to(x.device, x.dtype)
+            self._kept = batch if self.cached else None
+        assert batch.order is not None
+        gamma = batch.order.transposed.sum(self.linear(x))
+        start = self.pair(batch.start)
+        out, _ = self.layer(gamma, start, start, batch, 0)
+        return batch.order.sum(out)
+
+    @torch.compiler.disable
+    def _read(
+        self, n: int, edge_index: Tensor, part: Tensor, edge_label: Tensor | None
+    ) -> GraphBatch:
+        """The structure of the graph, on the CPU."""
+        if part.shape != (n,) or part.is_floating_point():
+            raise InputError(
+                f"part must hold a whole number per vertex, {n} in all; got {part.dtype} of shape "
+                f"{list(part.shape)}."
+            )
+        number = part.detach().cpu().long().numpy()
+        if len(number) and not 0 <= number.min() <= number.max() <= self.parts:
+            raise InputError(
+                f"Parts are numbered 0 to {self.parts - 1}, and {self.parts} is one that was not "
+                f"met; got {number.min()} to {number.max()}."
+            )
+        if (edge_label is not None) != (self.edge_labels > 0):
+            raise InputError("edge_label goes with edge_labels, and only with it.")
+        src, dst = edge_index.detach().cpu().long().numpy()
+        labels = None if edge_label is None else edge_label.detach().cpu().long().numpy()
+        graphs = Graphs.from_edges(src, dst, n, edge_labels=labels)
+        parts, place = unique_rows(number[:, None])
+        cut = Partition(graphs, _GIVEN, number[:, None], parts, place.astype(np.int32))
+        vocabulary = Vocabulary("given", np.arange(self.parts)[:, None])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnseenColours)
+            ready = prepare_graphs(
+                graphs, self.structure, vocabulary, cut=cut, edge_labels=graphs.edge_labels,
+                node_level=True,
+            )  # fmt: skip
+        return ready.batch(edges=False)
+
+    def __repr__(self) -> str:
+        kind: dict[str, Any] = {
+            "parts": self.parts, "interactions": self.structure.interactions, "d": self.structure.d
+        }  # fmt: skip
+        shown = ", ".join(f"{name}={value}" for name, value in kind.items())
+        name = self.__class__.__name__
+        return f"{name}({self.in_channels}, {self.out_channels}, {shown})"

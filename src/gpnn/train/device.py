@@ -1,0 +1,59 @@
+"""Where a training runs, and under which settings of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from ..errors import InputError
+
+__all__ = ["deterministic", "device_name", "one_thread", "pick_device"]
+
+
+def pick_device(name: str) -> torch.device:
+    """``auto`` is the first GPU, or the CPU where there is none."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        said = str(error).split("\n")[0]
+        raise InputError(f"The device {name!r} cannot be used ({said}). Try 'auto'.") from None
+    return device
+
+
+def device_name(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
+
+
+@contextmanager
+def deterministic(device: torch.device) -> Iterator[None]:
+    """Random state of its own, and on a CPU the same sums in the same order every time."""
+    before = torch.are_deterministic_algorithms_enabled()
+    fills = torch.utils.deterministic.fill_uninitialized_memory
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices):
+        if device.type != "cpu":
+            yield
+            return
+        torch.use_deterministic_algorithms(True)
+        torch.utils.deterministic.fill_uninitialized_memory = False  # every kernel writes it all
+        try:
+            yield
+        finally:
+            torch.use_deterministic_algorithms(before)
+            torch.utils.deterministic.fill_uninitialized_memory = fills
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Small batches run faster on one thread than on several that wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

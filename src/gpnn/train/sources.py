@@ -1,0 +1,254 @@
+"""Where the training loop takes its batches from.
+
+A source knows which graphs every replica sees in every step, and puts them together: on the CPU
+(:class:`HostSource`), or on the device by index arithmetic (:class:`ResidentSource`), where the
+whole step can be captured. Both give the same batches; sources of other kinds (streamed from disk,
+sampled from one large graph) need nothing else of the loop.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from ..nn.bases import EDGED
+from ..nn.batch import GraphBatch
+from ..nn.branch import Branch
+from ..nn.collate import collate
+from .plan import MEASURED, Plan
+from .replica import IntArray, Replica, Schedule
+from .resident.assembler import Assembler
+from .resident.capacity import Capacity
+from .setup import Setup
+
+__all__ = ["BatchSource", "HostSource", "ResidentSource"]
+
+Measured = tuple[GraphBatch, Tensor, Tensor, Tensor]
+"""A batch, its labels, and which rows belong to the validation and to the test part."""
+
+KEPT = 2_000_000
+"""Vertices of measured batches, over all replicas, that are kept instead of made again."""
+
+
+class BatchSource(ABC):
+    """Batches of a training, with the labels of every replica, [R, rows(, targets)].
+
+    Attributes:
+        stacked: whether batches have a leading dimension of replicas.
+    """
+
+    stacked: bool
+
+    @abstractmethod
+    def take(self, step: Tensor) -> tuple[GraphBatch, Tensor]:
+        """The batch of a step and its labels, missing where they do not train."""
+
+    def look_ahead(self, step: Tensor) -> None:  # noqa: B027
+        """What can be done for the next step while this one is computed."""
+
+    def reset(self, step: Tensor) -> None:  # noqa: B027
+        """The next step will be this one."""
+
+    @abstractmethod
+    def measured(self) -> Iterator[Measured]:
+        """What is measured after an epoch, in batches."""
+
+    @property
+    @abstractmethod
+    def measures(self) -> bool:
+        """Whether there is anything to measure."""
+
+
+class HostSource(BatchSource):
+    """Batches that are put together on the CPU, when they are asked for; one model alone sees
+    neither padding nor a dimension of replicas."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        replicas: Sequence[Replica],
+        schedule: Schedule,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> None:
+        self.prepared, self.task = setup.prepared, setup.task
+        self.replicas, self.schedule = replicas, schedule
+        self.device, self.dtype = device, dtype
+        self.stacked = len(replicas) > 1
+        base = setup.config.base
+        self.edges = base in EDGED or not setup.stackable
+        self.steps = schedule.steps_of(replicas[0], self.task.node_level)
+        assert self.prepared.labels is not None
+        y = self.prepared.labels
+        self.y = y.to(dtype) if y.is_floating_point() else y
+        self.missing = torch.nan if y.is_floating_point() else -1
+        self.epoch = -1
+        self.orders: list[list[IntArray]] = []
+        self.kept: list[Measured] | None = None
+        self.whole: tuple[GraphBatch, Tensor] | None = None
+        if self.task.node_level:
+            everything = np.arange(len(self.prepared))
+            batch = self._batch([everything] * len(replicas))
+            self.whole = batch, self._masked("train")
+
+    def take(self, step: Tensor) -> tuple[GraphBatch, Tensor]:
+        if self.whole is not None:
+            return self.whole
+        epoch, number = divmod(int(step), self.steps)
+        if epoch != self.epoch:
+            self.epoch = epoch
+            self.orders = [self.schedule.batches(one, epoch, self.steps) for one in self.replicas]
+        ids = [order[number] for order in self.orders]
+        return self._batch(ids), self._labels(ids)
+
+    def measured(self) -> Iterator[Measured]:
+        if self.kept is not None:
+            yield from self.kept
+            return
+        if self.whole is not None:
+            batch, _ = self.whole
+            valid, test = (self._mask(part).to(self.device) for part in ("valid", "test"))
+            self.kept = [(batch, self.y.expand(len(self.replicas), *self.y.shape).to(self.device),
+                          valid, test)]  # fmt: skip
+            yield from self.kept
+            return
+        made, size = [], 0
+        for one in self._parts():
+            yield one
+            size += one[0].num_nodes * len(self.replicas)
+            made.append(one)
+        self.kept = made if size <= KEPT else None
+
+    @property
+    def measures(self) -> bool:
+        return any(len(one.valid) + len(one.test) for one in self.replicas)
+
+    def _parts(self) -> Iterator[Measured]:
+        longest = max(len(one.valid) + len(one.test) for one in self.replicas)
+        count = -(-longest // MEASURED)
+        both = [np.array_split(np.concatenate([one.valid, one.test]), count) for one in
+                self.replicas]  # fmt: skip
+        checks = [np.array_split(np.arange(len(one.valid) + len(one.test)) < len(one.valid), count)
+                  for one in self.replicas]  # fmt: skip
+        for number in range(count):
+            ids = [part[number] for part in both]
+            width = max(map(len, ids))
+            valid, test = (torch.zeros(len(ids), width, dtype=torch.bool) for _ in range(2))
+            for r, check in enumerate(checks):
+                own = torch.from_numpy(check[number])
+                valid[r, : len(own)], test[r, : len(own)] = own, ~own
+            chosen = valid.to(self.device), test.to(self.device)
+            yield self._batch(ids), self._labels(ids), *chosen
+
+    def _batch(self, ids: Sequence[IntArray]) -> GraphBatch:
+        batch = collate(self.prepared, ids, self.edges, self.stacked)
+        if self.device.type == "cpu" and self.dtype is torch.float32:
+            return batch
+        return batch.to(self.device, self.dtype)
+
+    def _labels(self, ids: Sequence[IntArray]) -> Tensor:
+        width = max(map(len, ids))
+        shape = (len(ids), width, *self.y.shape[1:])
+        out = torch.full(shape, self.missing, dtype=self.y.dtype)
+        for r, own in enumerate(ids):
+            out[r, : len(own)] = self.y[torch.from_numpy(own)]
+        return out.to(self.device)
+
+    def _mask(self, part: str) -> Tensor:
+        out = torch.zeros(len(self.replicas), len(self.y), dtype=torch.bool)
+        for r, one in enumerate(self.replicas):
+            out[r, torch.from_numpy(getattr(one, part))] = True
+        return out
+
+    def _masked(self, part: str) -> Tensor:
+        return torch.where(self._mask(part), self.y, self.missing).to(self.device)
+
+
+class ResidentSource(BatchSource):
+    """Batches that are put together on the device, with fixed shapes and no look at the results, so
+    that a step can be captured. The batch of the next step is put together while this one is
+    learned from."""
+
+    stacked = True
+
+    def __init__(
+        self,
+        setup: Setup,
+        plan: Plan,
+        rooms: tuple[Capacity, Capacity],
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> None:
+        resident, node = setup.resident(device), setup.task.node_level
+        y = resident.y.to(dtype) if resident.y.is_floating_point() else resident.y
+        missing = torch.full_like(y[:1], torch.nan if y.is_floating_point() else -1)
+        self.y = torch.cat([y, missing])
+        self.plan, self.measure_plan = plan.train.to(device), plan.measure.to(device)
+        self.valid, self.test = plan.valid.to(device), plan.test.to(device)
+        self.batches = self.checks = Assembler(resident, rooms[0], dtype)
+        if not node:
+            self.checks = Assembler(resident, rooms[1], dtype)
+        self.whole: GraphBatch | None = None
+        first = torch.zeros(1, dtype=torch.int64, device=device)
+        if node:
+            assert plan.labels is not None
+            self.whole = self.batches.batch(self.plan[0])
+            self.held = self.whole, torch.where(plan.labels.to(device), self.y[:-1], -1)
+        else:
+            self.held = tree_map_only(Tensor, Tensor.clone, self.batch_of(first))
+
+    def take(self, step: Tensor) -> tuple[GraphBatch, Tensor]:  # noqa: ARG002
+        return self.held
+
+    def look_ahead(self, step: Tensor) -> None:
+        if self.whole is not None:
+            return
+        beside = Branch("next batch", step)
+        with beside:  # last, because a captured step is launched in the order it was written
+            coming = self.batch_of(step + 1)
+        beside.bring(*_on_device(coming, step.device))
+        self._hold(coming)
+
+    def reset(self, step: Tensor) -> None:
+        if self.whole is None:
+            self._hold(self.batch_of(step))
+
+    def batch_of(self, step: Tensor) -> tuple[GraphBatch, Tensor]:
+        """The batch of a step, and its labels; after the last step comes the first."""
+        ids = self.plan.index_select(0, step % len(self.plan)).squeeze(0)
+        return self.batches.batch(ids), self.y[ids.long()]
+
+    def measured(self) -> Iterator[Measured]:
+        if self.whole is not None:
+            y = self.y[:-1].expand(len(self.valid), *self.y[:-1].shape)
+            yield self.whole, y, self.valid, self.test
+            return
+        width = self.measure_plan.shape[2]
+        for number, ids in enumerate(self.measure_plan):
+            own = slice(number * width, (number + 1) * width)
+            batch = self.checks.batch(ids)
+            yield batch, self.y[ids.long()], self.valid[:, own], self.test[:, own]
+
+    @property
+    def measures(self) -> bool:
+        return self.measure_plan.numel() > 0
+
+    def _hold(self, batch: tuple[GraphBatch, Tensor]) -> None:
+        """Copy a batch into its place; tensors of one type go together."""
+        here = self.y.device
+        pairs = list(zip(_on_device(self.held, here), _on_device(batch, here), strict=True))
+        for kind in dict.fromkeys(old.dtype for old, _ in pairs):
+            old, new = zip(*(pair for pair in pairs if pair[0].dtype == kind), strict=True)
+            torch._foreach_copy_(old, new)
+
+
+def _on_device(tree: Any, device: torch.device) -> list[Tensor]:
+    """The tensors of a batch that lie on a device; groups of rows never change."""
+    leaves = (leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor))
+    return [leaf for leaf in leaves if leaf.device == device]

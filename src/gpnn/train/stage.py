@@ -1,0 +1,94 @@
+"""All that a training needs and that the CPU can work out, before the device is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..errors import InputError
+from ..nn.model import GPNN
+from .plan import Plan, make_plan
+from .replica import Replica, Schedule
+from .resident.capacity import Capacity, capacity
+from .setup import CPU, Setup
+from .sources import BatchSource, HostSource, ResidentSource
+
+__all__ = ["Staged", "stage"]
+
+
+@dataclass(frozen=True, eq=False)
+class Staged:
+    """A set of replicas on the CPU, ready to be sent to a device.
+
+    It can be made in another thread while a device trains: it calls nothing of the device and no
+    random state that threads share. It is only read: several trainers may be made from one.
+
+    Attributes:
+        nets: the network every replica starts from; replicas of one origin have the same.
+        shift, scale: of the targets, [R, 1, targets].
+        plan, rooms: where batches are put together on the device, which graphs every replica sees
+            in every step, and the room of the batches that are trained and measured.
+    """
+
+    setup: Setup
+    replicas: tuple[Replica, ...]
+    schedule: Schedule
+    dtype: torch.dtype
+    nets: tuple[GPNN, ...]
+    shift: Tensor
+    scale: Tensor
+    plan: Plan | None = None
+    rooms: tuple[Capacity, Capacity] | None = None
+
+    @property
+    def steps(self) -> int:
+        """Steps of an epoch, the same for all replicas."""
+        return self.schedule.steps_of(self.replicas[0], self.setup.task.node_level)
+
+    def source(self, device: torch.device) -> BatchSource:
+        """Where the training takes its batches from."""
+        if self.plan is not None and self.rooms is not None:
+            return ResidentSource(self.setup, self.plan, self.rooms, device, self.dtype)
+        return HostSource(self.setup, self.replicas, self.schedule, device, self.dtype)
+
+
+def stage(
+    setup: Setup,
+    replicas: Sequence[Replica],
+    schedule: Schedule,
+    dtype: torch.dtype = torch.float32,
+    resident: bool = False,
+) -> Staged:
+    """Draw the weights and, for batches that are put together on the device (``resident``), plan
+    them and count the room they need."""
+    node = setup.task.node_level
+    steps = {schedule.steps_of(one, node) for one in replicas}
+    if len(steps) > 1:
+        raise InputError(f"Replicas take {sorted(steps)} steps an epoch. Train them apart.")
+    if len(replicas) > 1 and not setup.stackable:
+        raise InputError("Models around a module of your own are trained one at a time.")
+    plan = rooms = None
+    if resident:
+        plan = make_plan(replicas, schedule, len(setup.samples) if node else None)
+        laid = setup.resident(CPU)
+        room = capacity(laid, plan.train)
+        rooms = room, room if node else capacity(laid, plan.measure)
+    shifts, scales = zip(*(setup.scaling(one) for one in replicas), strict=True)
+    nets: dict[tuple[int, bytes], GPNN] = {}
+    for one in replicas:
+        if one.origin not in nets:
+            nets[one.origin] = setup.network(one, dtype)
+    return Staged(
+        setup,
+        tuple(replicas),
+        schedule,
+        dtype,
+        tuple(nets[one.origin] for one in replicas),
+        torch.stack(shifts).to(dtype).unsqueeze(1),
+        torch.stack(scales).to(dtype).unsqueeze(1),
+        plan,
+        rooms,
+    )
