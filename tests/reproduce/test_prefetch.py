@@ -49,9 +49,9 @@ def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     """The jobs laid out, and whether in the main thread."""
     found = []
 
-    def watched(job: Job, data: str | None = None) -> work.Work:
+    def watched(job: Job, data: str | None = None, device: str = "auto") -> work.Work:
         found.append((job.key, threading.current_thread() is threading.main_thread()))
-        return plain(job, data)
+        return plain(job, data, device)
 
     plain = work.lay_out
     for module in (work, training):
@@ -119,8 +119,8 @@ def test_what_was_begun_goes_on_with_what_is_ready(
         trained.append(options["folder"])
         return plain(*arguments, **options)
 
-    plain, limit = training.train_ready, count + 1
-    monkeypatch.setattr(training, "train_ready", train)
+    plain, limit = training.train_staged, count + 1
+    monkeypatch.setattr(training, "train_staged", train)
     assert run(pair, tmp_path / "with", True).finished == 1
     limit = 100
     assert run(pair, tmp_path / "with", True).finished == 2
@@ -254,7 +254,7 @@ from gpnn.reproduce.tables import jobs_of
 from gpnn.reproduce.work import lay_out
 
 for job in jobs_of(["interactions"], ["MUTAG"], quick=True)[:8]:
-    lay_out(job).ready(0)
+    lay_out(job).staged(0)
 assert "torch._dynamo" not in sys.modules and "torch._inductor" not in sys.modules
 """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -271,9 +271,9 @@ def test_pieces_share_one_setup_and_the_first_is_let_go(
     monkeypatch.setattr(work, "PIECE", 3)
     made = work.make_ahead(jobs[2], tmp_path)
     assert made is not None and made.first is not None
-    first = weakref.ref(made.ready(0))
+    first = weakref.ref(made.staged(0))
     assert first() is None  # only the training held it
-    assert made.ready(1).setup is made.setup
+    assert made.staged(1).setup is made.setup
 
 
 def test_the_next_job_waits_for_the_first_epoch(

@@ -29,11 +29,11 @@ def test_every_recipe_of_the_package_is_sound(name: str, tmp_path: Path) -> None
 def test_a_recipe_allows_what_a_network_takes(name: str, most: int) -> None:
     said = f"{name} must be a whole number, 1 to {most}; got {most + 1}"
     Recipe("A", "MUTAG", **{name: most})
-    GPNNConfig(outputs=1, parts=2, **{name: most})
+    GPNNConfig.make(outputs=1, parts=2, **{name: most})
     with pytest.raises(InputError, match=said):
         Recipe("A", "MUTAG", **{name: most + 1})
     with pytest.raises(InputError, match=said):
-        GPNNConfig(outputs=1, parts=2, **{name: most + 1})
+        GPNNConfig.make(outputs=1, parts=2, **{name: most + 1})
 
 
 def test_a_file_extends_another(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_finished_jobs_are_not_done_again(out: Path) -> None:
 
 def test_records_lost_are_made_from_the_curves(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second protocol needs no second training."""
-    monkeypatch.setattr(training, "train_ready", None)
+    monkeypatch.setattr(training, "train_staged", None)
     path = out / "runs.jsonl"
     before = path.read_text().splitlines()
     path.write_text("".join(f"{line}\n" for line in before if '"protocol": "tu-2"' not in line))

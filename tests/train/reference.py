@@ -16,9 +16,11 @@ from torch import Tensor
 from gpnn.data.samples import Samples
 from gpnn.nn.batch import GraphBatch
 from gpnn.nn.model import GPNN
+from gpnn.nn.norm import WeightedBatchNorm
 from gpnn.train.adamw import parameter_groups
 from gpnn.train.replica import Curves, IntArray, Replica, Schedule
 from gpnn.train.setup import Setup, set_up
+from gpnn.train.trainer import SETTLED
 
 __all__ = ["OneModel", "train_one_by_one"]
 
@@ -42,7 +44,9 @@ def train_one_by_one(
         steps = schedule.steps_of(replica, samples.task.node_level)
         for epoch in range(schedule.epochs):
             run.set_rate(replica.lr * schedule.rate(epoch))
-            loss[r, epoch] = run.train(schedule.batches(replica, epoch, steps))
+            batches = schedule.batches(replica, epoch, steps)
+            loss[r, epoch] = run.train(batches)
+            run.settle(batches[-SETTLED:])
             valid[r, epoch] = run.measure(replica.valid)
             test[r, epoch] = run.measure(replica.test)
     return Curves(samples.metric, loss, valid, test, parameters, 0.0, "CPU")
@@ -72,6 +76,24 @@ class OneModel:
             self.adam.step()
             losses.append(loss.detach())
         return float(torch.stack(losses).mean())
+
+    @torch.no_grad()
+    def settle(self, batches: list[IntArray]) -> None:
+        """Statistics of the weights as they are now: the mean over these batches of what each of
+        them has, from the first."""
+        norms = [one for one in self.net.modules() if isinstance(one, WeightedBatchNorm)]
+        self.net.eval()
+        found: list[list[tuple[Tensor, Tensor]]] = []
+        for ids in batches:
+            for one in norms:
+                one.train()
+                one.momentum = 1.0
+            self.net(self._batch(ids)[0])
+            found.append([(one.running_mean.clone(), one.running_var.clone()) for one in norms])
+        for number, one in enumerate(norms):
+            one.running_mean.copy_(torch.stack([each[number][0] for each in found]).mean(0))
+            one.running_var.copy_(torch.stack([each[number][1] for each in found]).mean(0))
+            one.momentum = 0.1
 
     @torch.no_grad()
     def measure(self, ids: IntArray) -> float:

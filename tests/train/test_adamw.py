@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from gpnn.nn.config import GPNNConfig
 from gpnn.nn.model import GPNN
 from gpnn.nn.parts import PartLinear
 from gpnn.train.adamw import StackedAdamW, decayed, parameter_groups
@@ -20,7 +19,7 @@ class Small(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.linear = nn.Linear(4, 5)
-        self.maps = PartLinear(3, 4, bias=True)
+        self.maps = PartLinear(torch.arange(3), 4, bias=True)
         self.table = nn.Parameter(torch.randn(6, 2))
         self.epsilon = nn.Parameter(torch.randn(()))
 
@@ -65,9 +64,13 @@ def test_every_replica_as_if_alone(decays: tuple[float, ...]) -> None:
 
 def test_decay_shrinks_matrices_alone() -> None:
     assert decayed(Small()) == {"linear.weight", "maps.weight"}
-    net = GPNN(GPNNConfig(outputs=2, parts=3, codes=(4,), edge_labels=2, base="gat", layers=2))
+    net = GPNN(outputs=2, parts=3, codes=(4,), edge_labels=2, base="gat", layers=2)
     shrunk = decayed(net)
-    assert {"head_second.weight", "convs.0.beta_map.weight", "convs.1.phi.second.weight"} <= shrunk
+    assert {
+        "head.second.weight",
+        "layers.0.beta_map.weight",
+        "layers.1.phi.second.weight",
+    } <= shrunk
     for name, parameter in net.named_parameters():
         assert (name in shrunk) == name.endswith("weight") * (parameter.dim() > 1), name
     before = {name: value.clone() for name, value in Small().named_parameters()}

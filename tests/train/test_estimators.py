@@ -120,7 +120,7 @@ def test_distances_tell_rings_apart() -> None:
     near = GPNNClassifier(**options).fit(graphs, y)
     far = GPNNClassifier(**options, d=3, distances=True).fit(graphs, y)
     assert near.score(graphs, y) == 0.5 and far.score(graphs, y) == 1
-    assert far.model_.config.distances
+    assert far.model_.config.structure.distances
 
 
 def test_what_is_read_of_the_graphs() -> None:
@@ -134,9 +134,15 @@ def test_what_is_read_of_the_graphs() -> None:
     assert (raw.kind, raw.nodes.tolist()) == (LABELS, [[7], [5]])
     assert raw.graphs.edge_labels is not None
     assert raw.graphs.edge_labels.tolist() == [3, 3]
-    floats = as_data(plain, x=torch.rand(3, 4), edge_attr=torch.rand(4, 2))
+    both = torch.rand(2, 2).repeat(2, 1)
+    floats = as_data(plain, x=torch.rand(3, 4), edge_attr=both)
     raw = read_inputs([floats])
     assert (raw.kind, raw.nodes.shape, raw.graphs.edge_labels) == (FEATURES, (3, 4), None)
+    assert raw.edge_features is not None and raw.edge_features.shape == (4, 2)
+    hot = as_data(plain, edge_attr=torch.eye(3)[[2, 0, 2, 0]])
+    assert read_inputs([hot]).graphs.edge_labels.tolist() == [2, 2, 0, 0]
+    several = as_data(plain, edge_attr=torch.tensor([[1, 2], [1, 3], [1, 2], [1, 3]]))
+    assert len(set(read_inputs([several]).graphs.edge_labels.tolist())) == 2
     codes = as_data(plain, x=torch.tensor([[1, 2]] * 3), edge_attr=torch.tensor([[4], [5]] * 2))
     raw = read_inputs([codes])
     assert (raw.kind, raw.nodes.tolist()) == (LABELS, [[1, 2]] * 3)
@@ -144,6 +150,38 @@ def test_what_is_read_of_the_graphs() -> None:
     assert raw.graphs.edge_labels.tolist() == [4, 4, 5, 5]
     matrix = scipy.sparse.csr_array(nx.to_scipy_sparse_array(plain))
     assert read_inputs([matrix, np.array([[0, 1], [1, 2]])]).kind == DEGREE
+
+
+def test_edge_features_are_learned_from() -> None:
+    """Rings that differ in a float on their edges alone."""
+    rng = np.random.default_rng(0)
+    graphs, y = [], []
+    for k in range(24):
+        values = torch.from_numpy(rng.normal(2.0 * (k % 2), 0.3, (5, 1))).float().repeat(2, 1)
+        graphs.append(as_data(nx.cycle_graph(5), edge_attr=values))
+        y.append(k % 2)
+    model = GPNNClassifier(**TINY | {"epochs": 20, "readout": "mean"}).fit(graphs, y)
+    assert model.model_.config.edge_features == 1 and model.model_.config.base == "gine"
+    assert model.score(graphs, y) > 0.9
+    with pytest.raises(InputError, match="trained with 1 floats per edge, and the source has 0"):
+        model.predict([as_data(nx.cycle_graph(5))])
+
+
+def test_ensembles_and_folds() -> None:
+    graphs, y = rings(18)
+    options = TINY | {"epochs": 3}
+    three = GPNNClassifier(**options, ensemble=3).fit(graphs, y)
+    one = GPNNClassifier(**options).fit(graphs, y)
+    assert len(three.model_.members) == 3 and three.predict_proba(graphs).shape == (18, 2)
+    assert not np.allclose(three.predict_proba(graphs), one.predict_proba(graphs))
+    folded = GPNNClassifier(**options, folds=3).fit(graphs, y)
+    assert folded.out_of_fold_.shape == (18, 2) and len(folded.fold_scores_) == 3
+    assert len(folded.model_.members) == 3
+    sizes = np.array([len(graph) for graph in graphs], float)
+    numbers = GPNNRegressor(**options, folds=3).fit(graphs, sizes)
+    assert np.isfinite(numbers.out_of_fold_).all()
+    with pytest.raises(InputError, match="either several splits or an ensemble"):
+        GPNNClassifier(**options, folds=3, ensemble=2).fit(graphs, y)
 
 
 def test_smiles() -> None:
@@ -191,7 +229,7 @@ def test_a_class_seen_once_is_learned_from(seed: int) -> None:
     model = GPNNClassifier(**TINY | {"random_state": seed, "epochs": 1})
     model.fit(graphs, ["a", "a", "a", "b", "c"])
     assert model.classes_.tolist() == ["a", "b", "c"]
-    split = model.model_.about["split"]
+    (split,) = model.model_.about["splits"]
     assert {3, 4} <= set(split["train"])
     assert len(split["valid"]) == 1
 

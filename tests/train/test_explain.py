@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -17,7 +18,7 @@ from gpnn.nn.batch import GraphBatch
 from gpnn.nn.model import GPNN
 from gpnn.train.explain import MAX_PARTS, explain, part_sums
 from gpnn.train.fit import TrainConfig, fit
-from gpnn.train.model_file import Loaded
+from gpnn.train.model_file import Loaded, Member
 from gpnn.train.shapley import shapley
 from train.cycles import raw, samples
 
@@ -57,7 +58,7 @@ def by_vertices(model: GPNN, batch: GraphBatch, parts: set[int]) -> torch.Tensor
     for part in range(counts.shape[1]):
         if part not in parts:
             counts[0, part] = 0
-    out: torch.Tensor = model.head(h * kept[:, None], replace(batch, components=counts))[0]
+    out: torch.Tensor = model.head([h * kept[:, None]], replace(batch, components=counts))[0]
     return out
 
 
@@ -77,7 +78,7 @@ def test_values_are_those_of_the_definition(options: dict[str, Any]) -> None:
     model = loaded.model.double().eval()
     for graph in (0, 3):
         found = explain(loaded, data, graph, "1")
-        batch = loaded.prepare(data).batch([graph]).to("cpu", torch.float64)
+        batch = loaded.members[0].prepare(data).batch([graph]).to("cpu", torch.float64)
         occurring = sorted(set(batch.part.tolist()))
         with torch.no_grad():
             value = {
@@ -108,9 +109,9 @@ def test_contributions_add_up_to_what_enters_the_head(readout: str) -> None:
     data = tailed()
     loaded = trained(data, readout=readout)
     model = loaded.model.double().eval()
-    batch = loaded.prepare(data).batch([1]).to("cpu", torch.float64)
+    batch = loaded.members[0].prepare(data).batch([1]).to("cpu", torch.float64)
     seen: list[torch.Tensor] = []
-    handle = model.head_norm.register_forward_hook(lambda _, given, __: seen.append(given[0]))
+    handle = model.head.norm.register_forward_hook(lambda _, given, __: seen.append(given[0]))
     with torch.no_grad():
         model(batch)
         handle.remove()
@@ -119,7 +120,7 @@ def test_contributions_add_up_to_what_enters_the_head(readout: str) -> None:
     torch.testing.assert_close(sums.sum(0), seen[0][0, :width], rtol=1e-12, atol=1e-12)
     found = explain(loaded, data, 1)
     assert sum(part.share for part in found.parts) == pytest.approx(1)
-    z = seen[0][0]
+    z = torch.cat([seen[0][0], batch.components[0].double()])
     for number, part in enumerate(found.parts):
         own = torch.zeros_like(z)
         own[:width] = sums[number]
@@ -180,7 +181,8 @@ def test_refusals() -> None:
                 rows=np.arange(1), targets={}),
         like=replace(data.encoder, edges=()), labelled=False,
     )  # fmt: skip
-    many = replace(loaded, vocabulary=_every_degree(spider), model=_wide(loaded, spider))
+    one = Member(_wide(loaded, spider), _every_degree(spider))
+    many = replace(loaded, members=(one,))
     with pytest.raises(InputError, match=rf"{MAX_PARTS} are the limit\. Train with a coarser"):
         explain(many, kinds)
     empty = replace(data, graphs=Graphs.from_edges([], [], 0), x=data.x[:0] if data.x is not None
@@ -212,4 +214,26 @@ def _every_degree(graph: Graphs) -> Any:
 
 def _wide(loaded: Loaded, graph: Graphs) -> GPNN:
     parts = len(np.unique(graph.degree)) + 1
-    return GPNN(replace(loaded.config, parts=parts, edge_labels=0, base="gin"))
+    config = replace(loaded.config, parts=parts, edge_labels=0, base="gin")
+    return GPNN(config, vocabulary=_every_degree(graph))
+
+
+def test_several_networks_are_explained_by_their_mean() -> None:
+    data = tailed()
+    shape = {"layers": 2, "hidden": 6, "scheme": "degree"}
+    loaded = fit(data, shape, TrainConfig(epochs=2, device="cpu"), ensemble=3).loaded
+    apart = [explain(loaded, data, 2, "1", member=k) for k in range(3)]
+    found = explain(loaded, data, 2, "1")
+    assert found.full == pytest.approx(np.mean([one.full for one in apart]))
+    assert found.score == pytest.approx(float(loaded.predict(data)[2, 1]))
+    for number, part in enumerate(found.parts):
+        own = [one.parts[number].shapley for one in apart]
+        assert part.shapley == pytest.approx(np.mean(own)) and len(set(own)) == 3
+    with pytest.raises(InputError, match="There is no network 3: the model has 0 to 2"):
+        explain(loaded, data, 2, member=3)
+    fewer = copy.deepcopy(loaded.members[1])
+    fewer.model.keep_parts(torch.tensor([0, 2, fewer.model.config.parts - 1]))
+    cut = replace(fewer, vocabulary=fewer.model.vocabulary)
+    mixed = replace(loaded, members=(loaded.members[0], cut))
+    with pytest.raises(InputError, match=r"know different parts of graphs. Choose one"):
+        explain(mixed, data, 2)

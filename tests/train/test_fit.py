@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -22,8 +22,10 @@ from gpnn.train.checkpoint import CHECKPOINT
 from gpnn.train.device import pick_device
 from gpnn.train.fit import Fitted, TrainConfig, fit
 from gpnn.train.model_file import load_model
-from gpnn.train.setup import model_config
-from gpnn.train.trainer import EpochReport
+from gpnn.train.replica import Replica, Schedule
+from gpnn.train.setup import CPU, model_config, set_up
+from gpnn.train.stage import stage
+from gpnn.train.trainer import EpochReport, Trained, train_staged
 from train.cycles import raw, samples
 
 SMALL = {"hidden": 8, "layers": 2}
@@ -147,28 +149,32 @@ def test_patience_stops_every_network_by_itself() -> None:
     """Networks side by side that stop at different epochs keep what each keeps alone."""
     coins = np.random.default_rng(0).integers(0, 2, 40).astype(np.float64)
     data = samples(40, targets={"coin": coins})
-    config = TrainConfig(epochs=14, patience=2, batch_size=8)
-    whole = fit(data, SMALL, config, ensemble=4)
-    assert len({len(one) for one in whole.histories}) > 1
-    for number in range(4):
-        alone = fit(data, SMALL, replace(config, seed=number))
-        assert alone.best_epoch == whole.best_epochs[number]
-        assert len(alone.history) == len(whole.histories[number])
-        mine, other = alone.loaded.members[0], whole.loaded.members[number]
-        for name, value in mine.model.state_dict().items():
-            found = other.model.state_dict()[name]
-            assert torch.allclose(value, found, atol=1e-4, rtol=1e-3), name
+    split = make_split(data)
+    replicas = [Replica(split.train, split.valid, [], seed=k, dropout=0.3) for k in range(4)]
+    setup = set_up(data, SMALL, replicas)
+    schedule = Schedule(epochs=14, batch_size=8, patience=2)
+
+    def run(chosen: list[Replica]) -> Trained:
+        return train_staged(stage(setup, chosen, schedule, torch.float64), CPU, keep_best=True)
+
+    whole = run(replicas)
+    assert len(set(whole.epochs)) > 1 and max(whole.epochs) < 14
+    for number, one in enumerate(replicas):
+        alone = run([one])
+        assert (alone.best_epoch[0], alone.epochs[0]) == (
+            whole.best_epoch[number], whole.epochs[number],
+        )  # fmt: skip
+        assert alone.epochs[0] == min(14, alone.best_epoch[0] + 2)
+        assert np.isnan(whole.curves.loss[number, alone.epochs[0] :]).all()
+        for name, value in alone.nets[0].state_dict().items():
+            found = whole.nets[number].state_dict()[name]
+            assert torch.allclose(value, found, atol=1e-9), name
 
 
 @pytest.mark.parametrize("scheme", ["degree", "wl-3"])
 def test_a_fold_alone_is_the_fold_among_others(scheme: str) -> None:
     """In double precision: fold 4 of ten trained side by side, and alone, on all of MUTAG; ``wl-3``
     has so many parts that their weights are factored, which must not depend on the fold."""
-    from gpnn.train.replica import Replica, Schedule
-    from gpnn.train.setup import CPU, set_up
-    from gpnn.train.stage import stage
-    from gpnn.train.trainer import train_staged
-
     data = load_samples("MUTAG")
     folds = make_folds(data, 10)
     replicas = [Replica(one.train, one.valid, [], seed=0, dropout=0.3) for one in folds]
@@ -332,11 +338,12 @@ def test_the_base_alone_is_a_baseline() -> None:
 class Counting(nn.Module):
     """A user's GNN with a normalisation that would notice padding, and dropout of torch's own."""
 
+    seen: ClassVar[list[int]] = []
+
     def __init__(self, inputs: int = 8) -> None:
         super().__init__()
         self.map, self.norm, self.out_channels = nn.Linear(inputs, 6), nn.BatchNorm1d(6), 6
         self.drop = nn.Dropout(0.5)
-        self.seen: list[int] = []
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         assert x.dim() == 2
@@ -347,17 +354,15 @@ class Counting(nn.Module):
 
 def test_a_base_of_ones_own_sees_real_vertices_alone(tmp_path: Path) -> None:
     data = samples(20)
-    base = Counting()
-    model = {**SMALL, "base": base}
+    Counting.seen.clear()
+    model = {**SMALL, "base": Counting()}
     config = TrainConfig(epochs=3, batch_size=5)
     found = fit(data, model, config, ensemble=2)
-    assert not base.seen  # a copy was trained
-    for member in found.loaded.members:
-        own = member.model.base
-        sizes = np.diff(data.graphs.ptr)
-        total = sizes[found.split.train].sum() * 3
-        assert sum(own.seen[: 3 * -(-len(found.split.train) // 5)]) >= total / 3
-        assert own.norm.num_batches_tracked == 3 * -(-len(found.split.train) // 5)
+    steps = -(-len(found.split.train) // 5)
+    vertices = np.diff(data.graphs.ptr)[found.split.train].sum()
+    assert sum(Counting.seen[:steps]) == vertices  # one epoch, every vertex once, and no padding
+    mean = found.loaded.model.base.norm.running_mean
+    assert not torch.equal(mean, found.loaded.members[1].model.base.norm.running_mean)
     again = fit(data, model, config, ensemble=2)
     assert bits(again) == bits(found)
     with pytest.raises(InputError, match="cannot be saved"):

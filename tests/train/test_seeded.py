@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from gpnn.nn.model import GPNN
-from gpnn.nn.parts import FACTOR_ABOVE
 from gpnn.train.seeded import Seeded, undrawn
 
 CASES: dict[str, dict[str, Any]] = {
@@ -21,7 +20,7 @@ CASES: dict[str, dict[str, Any]] = {
     "no base": {"base": None, "features": 3, "interactions": "edges"},
     "no features": {"base": "gin", "head": "linear"},
     "base alone": {"base": "gin", "features": 3, "gpnn": False},
-    "shared maps": {"base": "gin", "features": 3, "parts": FACTOR_ABOVE + 5},
+    "shared maps": {"base": "gin", "features": 3, "parts": 40, "factored": True},
 }
 
 

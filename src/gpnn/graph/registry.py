@@ -8,6 +8,7 @@ and changes nothing else (:func:`~gpnn.graph.invariance.check_invariance` tests 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -48,6 +49,11 @@ class Scheme:
     power: str
     width: int = 1
     describe: Callable[[Sequence[int]], str] = _plain
+
+    @property
+    def key(self) -> int:
+        """A number that stands for the name, the same on every machine."""
+        return int.from_bytes(hashlib.blake2b(self.name.encode(), digest_size=7).digest(), "little")
 
     def __call__(self, graphs: Graphs) -> IntArray:
         """The colour of every vertex: int64 [vertices, width]."""

@@ -12,7 +12,7 @@ from ..errors import InputError
 from .refine.gpnn import interaction_type
 from .schemes import Scheme, get_scheme
 
-__all__ = ["MAX_LAYERS", "MAX_RADIUS", "Structure"]
+__all__ = ["BASE_ALONE", "MAX_LAYERS", "MAX_RADIUS", "Structure"]
 
 MAX_RADIUS, MAX_LAYERS = 5, 32
 
@@ -77,3 +77,7 @@ def _scheme_name(scheme: str | Scheme) -> str:
         return get_scheme(scheme).name
     except InputError:
         return str(scheme)
+
+
+BASE_ALONE = Structure("trivial", "cross", layers=1)
+"""What is read of the structure for a base GNN without GPNN: nothing that costs anything."""

@@ -98,46 +98,16 @@ class GPNNConv(nn.Module):
     ) -> Tensor:
         batch = self._kept
         if batch is None:
-            batch = self._read(len(x), edge_index, part, edge_label)
-            batch = batch.to(x.device, x.dtype)
+            read = read_structure
+            if torch.compiler.is_compiling():
+                from .uncompiled import read_structure as read
+            batch = read(self, len(x), edge_index, part, edge_label).to(x.device, x.dtype)
             self._kept = batch if self.cached else None
         assert batch.order is not None
         gamma = batch.order.transposed.sum(self.linear(x))
         start = self.pair(batch.start)
         out, _ = self.layer(gamma, start, start, batch, 0)
         return batch.order.sum(out)
-
-    @torch.compiler.disable
-    def _read(
-        self, n: int, edge_index: Tensor, part: Tensor, edge_label: Tensor | None
-    ) -> GraphBatch:
-        """The structure of the graph, on the CPU."""
-        if part.shape != (n,) or part.is_floating_point():
-            raise InputError(
-                f"part must hold a whole number per vertex, {n} in all; got {part.dtype} of shape "
-                f"{list(part.shape)}."
-            )
-        number = part.detach().cpu().long().numpy()
-        if len(number) and not 0 <= number.min() <= number.max() <= self.parts:
-            raise InputError(
-                f"Parts are numbered 0 to {self.parts - 1}, and {self.parts} is one that was not "
-                f"met; got {number.min()} to {number.max()}."
-            )
-        if (edge_label is not None) != (self.edge_labels > 0):
-            raise InputError("edge_label goes with edge_labels, and only with it.")
-        src, dst = edge_index.detach().cpu().long().numpy()
-        labels = None if edge_label is None else edge_label.detach().cpu().long().numpy()
-        graphs = Graphs.from_edges(src, dst, n, edge_labels=labels)
-        parts, place = unique_rows(number[:, None])
-        cut = Partition(graphs, _GIVEN, number[:, None], parts, place.astype(np.int32))
-        vocabulary = Vocabulary("given", np.arange(self.parts)[:, None])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnseenColours)
-            ready = prepare_graphs(
-                graphs, self.structure, vocabulary, cut=cut, edge_labels=graphs.edge_labels,
-                node_level=True,
-            )  # fmt: skip
-        return ready.batch(edges=False)
 
     def __repr__(self) -> str:
         kind: dict[str, Any] = {
@@ -146,3 +116,35 @@ class GPNNConv(nn.Module):
         shown = ", ".join(f"{name}={value}" for name, value in kind.items())
         name = self.__class__.__name__
         return f"{name}({self.in_channels}, {self.out_channels}, {shown})"
+
+
+def read_structure(
+    conv: GPNNConv, n: int, edge_index: Tensor, part: Tensor, edge_label: Tensor | None
+) -> GraphBatch:
+    """What a layer reads of the structure of a graph, on the CPU."""
+    if part.shape != (n,) or part.is_floating_point():
+        raise InputError(
+            f"part must hold a whole number per vertex, {n} in all; got {part.dtype} of shape "
+            f"{list(part.shape)}."
+        )
+    number = part.detach().cpu().long().numpy()
+    if len(number) and not 0 <= number.min() <= number.max() <= conv.parts:
+        raise InputError(
+            f"Parts are numbered 0 to {conv.parts - 1}, and {conv.parts} is one that was not "
+            f"met; got {number.min()} to {number.max()}."
+        )
+    if (edge_label is not None) != (conv.edge_labels > 0):
+        raise InputError("edge_label goes with edge_labels, and only with it.")
+    src, dst = edge_index.detach().cpu().long().numpy()
+    labels = None if edge_label is None else edge_label.detach().cpu().long().numpy()
+    graphs = Graphs.from_edges(src, dst, n, edge_labels=labels)
+    parts, place = unique_rows(number[:, None])
+    cut = Partition(graphs, _GIVEN, number[:, None], parts, place.astype(np.int32))
+    vocabulary = Vocabulary("given", np.arange(conv.parts)[:, None])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenColours)
+        ready = prepare_graphs(
+            graphs, conv.structure, vocabulary, cut=cut, edge_labels=graphs.edge_labels,
+            node_level=True,
+        )  # fmt: skip
+    return ready.batch(edges=False)

@@ -17,21 +17,17 @@ from ..graph.convert import as_graphs, is_a
 from ..graph.graphs import Graphs
 from ..graph.partition import Partition, partition, unique_rows
 from ..graph.schemes import get_scheme
-from ..graph.structure import Structure
+from ..graph.structure import BASE_ALONE, Structure
 from ..graph.vocabulary import UnseenColours, Vocabulary
 from .batch import GraphBatch
 from .prepare import prepare_graphs
-from .transform import scheme_key
 
 if TYPE_CHECKING:
     from .model import GPNN
 
-__all__ = ["BASE_ALONE", "batch_of", "data_options", "read_data"]
+__all__ = ["batch_of", "data_options", "read_data"]
 
 IntArray = NDArray[np.int64]
-BASE_ALONE = Structure("trivial", "cross", layers=1)
-"""What is read of the structure for a base GNN without GPNN: nothing that costs anything."""
-
 _READ = ("x", "edge_index", "edge_attr", "y", "num_nodes", "batch", "ptr")
 
 
@@ -84,7 +80,6 @@ def data_options(source: Any, structure: Structure, node_level: bool) -> dict[st
     }
 
 
-@torch.compiler.disable
 def batch_of(data: Any, model: GPNN) -> GraphBatch:
     """One of PyG's batches, or one graph, as a model reads it: its own structure and parts.
 
@@ -134,7 +129,7 @@ def _given_partition(data: Any, graphs: Graphs, scheme: str) -> Partition | None
     if colours is None or key is None:
         return None
     rule = get_scheme(scheme)
-    if bool((key != scheme_key(rule.name)).any()):
+    if bool((key != rule.key).any()):
         raise InputError(
             f"The data were partitioned by another scheme than the model's, '{rule.name}'. Use "
             f"AddPartition('{rule.name}')."

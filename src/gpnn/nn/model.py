@@ -219,8 +219,10 @@ class GPNN(nn.Module):
     def _read(self, batch: Any) -> GraphBatch:
         if isinstance(batch, GraphBatch):
             return batch
-        from .from_pyg import batch_of
-
+        if torch.compiler.is_compiling():
+            from .uncompiled import batch_of
+        else:
+            from .from_pyg import batch_of
         return batch_of(batch, self)
 
     def _embedded(self, batch: GraphBatch) -> list[Tensor]:

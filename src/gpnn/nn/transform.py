@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,7 @@ from ..graph.partition import Partition, partition
 from ..graph.schemes import Scheme, get_scheme
 from ..graph.vocabulary import Vocabulary
 
-__all__ = ["AddPartition", "scheme_key"]
-
-
-def scheme_key(name: str) -> int:
-    """A number that stands for a scheme's name, the same on every machine."""
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=7).digest(), "little")
+__all__ = ["AddPartition"]
 
 
 @functional_transform("add_partition")
@@ -110,7 +104,7 @@ class AddPartition(BaseTransform):
             "part_colour": torch.from_numpy(cut.colours),
             "part_border": torch.from_numpy(cut.border),
             "part_cross": ends[0] != ends[1],
-            "part_scheme": torch.full((len(cut.graphs),), scheme_key(self.scheme.name)),
+            "part_scheme": torch.full((len(cut.graphs),), self.scheme.key),
         }
         if self.vocabulary is not None:
             index = self.vocabulary.encode(cut).index

@@ -19,11 +19,10 @@ from ..data.structure_cache import cached_classes, cached_partition
 from ..data.tasks import Task
 from ..errors import InputError
 from ..graph.partition import Partition
-from ..graph.structure import Structure
+from ..graph.structure import BASE_ALONE, Structure
 from ..graph.vocabulary import Vocabulary
 from ..nn.bases import BASES
 from ..nn.config import FACTOR_ABOVE, GPNNConfig, Level
-from ..nn.from_pyg import BASE_ALONE
 from ..nn.model import GPNN
 from ..nn.part_weights import forget_parts
 from ..nn.prepare import Prepared, prepare_graphs

@@ -56,6 +56,11 @@ class BatchSource(ABC):
         """The next step will be this one."""
 
     @abstractmethod
+    def recent(self, step: Tensor, count: int) -> Iterator[GraphBatch]:
+        """The batches of the last steps of an epoch that ended before this step, ``count`` at
+        most."""
+
+    @abstractmethod
     def measured(self) -> Iterator[Measured]:
         """What is measured after an epoch, in batches."""
 
@@ -106,6 +111,13 @@ class HostSource(BatchSource):
             self.orders = [self.schedule.batches(one, epoch, self.steps) for one in self.replicas]
         ids = [order[number] for order in self.orders]
         return self._batch(ids), self._labels(ids)
+
+    def recent(self, step: Tensor, count: int) -> Iterator[GraphBatch]:
+        if self.whole is not None:
+            yield self.whole[0]
+            return
+        for back in range(min(count, self.steps), 0, -1):
+            yield self.take(step - back)[0]
 
     def measured(self) -> Iterator[Measured]:
         if self.kept is not None:
@@ -190,6 +202,7 @@ class ResidentSource(BatchSource):
         missing = torch.full_like(y[:1], torch.nan if y.is_floating_point() else -1)
         self.y = torch.cat([y, missing])
         self.plan, self.measure_plan = plan.train.to(device), plan.measure.to(device)
+        self.steps = plan.steps
         self.valid, self.test = plan.valid.to(device), plan.test.to(device)
         self.batches = self.checks = Assembler(resident, rooms[0], dtype)
         if not node:
@@ -223,6 +236,13 @@ class ResidentSource(BatchSource):
         """The batch of a step, and its labels; after the last step comes the first."""
         ids = self.plan.index_select(0, step % len(self.plan)).squeeze(0)
         return self.batches.batch(ids), self.y[ids.long()]
+
+    def recent(self, step: Tensor, count: int) -> Iterator[GraphBatch]:
+        if self.whole is not None:
+            yield self.whole
+            return
+        for back in range(min(count, self.steps), 0, -1):
+            yield self.batch_of(step - back)[0]
 
     def measured(self) -> Iterator[Measured]:
         if self.whole is not None:

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..data.samples import Samples
 from ..data.tasks import higher_is_better
 from ..errors import InputError
 from ..nn.batch import GraphBatch
 from ..nn.model import GPNN
+from ..nn.norm import WeightedBatchNorm
 from .adamw import StackedAdamW
 from .best import BestEpoch
 from .capture import Capture
@@ -45,6 +46,9 @@ __all__ = [
 ]
 
 SAVE_SECONDS = 15.0
+SETTLED = 8
+"""Batches over which statistics are taken before a network is measured."""
+NORMS = (WeightedBatchNorm, nn.modules.batchnorm._BatchNorm)
 
 
 class Trainer:
@@ -124,9 +128,31 @@ class Trainer:
         out: Tensor = self.net(batch)
         return out if self.source.stacked else out.unsqueeze(0)
 
+    def settle(self) -> None:
+        """Let running statistics be those of the weights as they are now: over the last batches of
+        the epoch, without dropout.
+
+        The statistics that a training leaves behind lag: they were taken with the weights of
+        earlier steps, and with dropout. Where graphs are few the lag spoils what is measured: a
+        feature that hardly varies is divided by a small deviation, and so is the difference between
+        its mean now and then.
+        """
+        norms = [one for one in self.net.modules() if isinstance(one, NORMS)]
+        before = [one.momentum for one in norms]
+        for one in norms:
+            one.train()
+        for number, batch in enumerate(self.source.recent(self.step, SETTLED)):
+            for one in norms:
+                one.momentum = 1 / (number + 1)
+            self.net(batch)
+        for one, momentum in zip(norms, before, strict=True):
+            one.momentum = momentum
+            one.eval()
+
     @torch.no_grad()
     def measure_step(self) -> None:
-        """Every metric of the epoch just finished, for every replica."""
+        """Every metric of the epoch just finished, for every replica, in eval mode."""
+        self.settle()
         epoch = self.step // self.steps
         outputs, labels, valid, test = [], [], [], []
         for batch, y, checked, tested in self.source.measured():
