@@ -1,8 +1,18 @@
 """Permutation-invariant graph partitions and structural interactions for graph learning.
 
+====================================  =========================================================
+to partition and compare graphs       :func:`partition`, :func:`compare`, :class:`AddPartition`
+to build a network in PyG             :class:`GPNN`, :class:`GPNNConv`, :func:`prepare`
+to train on your data                 :func:`load_dataset`, :func:`fit`, :class:`GPNNClassifier`,
+                                      :class:`GPNNRegressor`
+to use what was trained               :func:`load_model`, :func:`explain`
+to add your own                       :func:`register_scheme`, :func:`register_base`,
+                                      :func:`register_dataset`
+====================================  =========================================================
+
 >>> import gpnn
->>> cut = gpnn.partition([[0, 1, 2, 2], [1, 2, 0, 3]], scheme="core")
->>> cut.labels, cut.sizes.tolist()
+>>> found = gpnn.partition([[0, 1, 2, 2], [1, 2, 0, 3]], scheme="core")
+>>> found.labels, found.sizes.tolist()
 (['1', '2'], [1, 3])
 """
 
@@ -11,7 +21,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "AddPartition": "nn.transform",
@@ -24,23 +34,31 @@ _HOMES = {
     "InputError": "errors",
     "Partition": "graph.partition",
     "Scheme": "graph.schemes",
+    "Structure": "graph.structure",
+    "TrainConfig": "train.fit",
     "UnseenColours": "graph.vocabulary",
     "Vocabulary": "graph.vocabulary",
     "as_graphs": "graph.convert",
     "check_invariance": "graph.invariance",
+    "compare": "lab.compare",
+    "explain": "train.explain",
+    "fit": "train.fit",
     "get_scheme": "graph.schemes",
     "list_schemes": "graph.schemes",
-    "load_graphs": "data.datasets",
+    "load_dataset": "data.samples",
+    "load_model": "train.model_file",
     "partition": "graph.partition",
     "prepare": "nn.prepare",
-    "prepare_data": "nn.from_data",
+    "register_base": "nn.bases",
+    "register_dataset": "data.catalogue",
     "register_scheme": "graph.schemes",
 }
 
 __all__ = ["__version__", *sorted(_HOMES)]
 
 if TYPE_CHECKING:
-    from .data.datasets import load_graphs as load_graphs
+    from .data.catalogue import register_dataset as register_dataset
+    from .data.samples import load_dataset as load_dataset
     from .errors import InputError as InputError
     from .graph.convert import as_graphs as as_graphs
     from .graph.graphs import Graphs as Graphs
@@ -51,16 +69,22 @@ if TYPE_CHECKING:
     from .graph.schemes import get_scheme as get_scheme
     from .graph.schemes import list_schemes as list_schemes
     from .graph.schemes import register_scheme as register_scheme
+    from .graph.structure import Structure as Structure
     from .graph.vocabulary import UnseenColours as UnseenColours
     from .graph.vocabulary import Vocabulary as Vocabulary
+    from .lab.compare import compare as compare
+    from .nn.bases import register_base as register_base
     from .nn.config import GPNNConfig as GPNNConfig
     from .nn.conv import GPNNConv as GPNNConv
-    from .nn.from_data import prepare_data as prepare_data
     from .nn.model import GPNN as GPNN
     from .nn.prepare import prepare as prepare
     from .nn.transform import AddPartition as AddPartition
     from .train.estimators import GPNNClassifier as GPNNClassifier
     from .train.estimators import GPNNRegressor as GPNNRegressor
+    from .train.explain import explain as explain
+    from .train.fit import TrainConfig as TrainConfig
+    from .train.fit import fit as fit
+    from .train.model_file import load_model as load_model
 
 
 def __getattr__(name: str) -> Any:

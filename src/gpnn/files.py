@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one."""
+"""Paths as people type them, and writing files so that a reader never sees half of one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .errors import InputError
 
-__all__ = ["atomic_path", "write_text"]
+__all__ = ["atomic_path", "exists", "user_path", "write_text"]
 
 
 @contextmanager
@@ -32,6 +32,22 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def user_path(text: str | Path) -> Path:
+    """A path as a person types it: ``~`` is the home folder, where there is one of that name."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:  # no such user
+        return Path(text)
+
+
+def exists(path: Path) -> bool:
+    """Whether there is a file or folder; nothing that could not be one is an error."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long, a NUL byte
+        return False
 
 
 def write_text(path: str | Path, text: str) -> None:

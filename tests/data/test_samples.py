@@ -12,6 +12,7 @@ import torch
 from gpnn.data.encoder import Encoder, UnseenLabels
 from gpnn.data.raw import FEATURES
 from gpnn.data.samples import Samples, encode_samples, load_samples
+from gpnn.data.split import make_split
 from gpnn.data.targets import class_names, column, infer_task
 from gpnn.data.tasks import Task
 from gpnn.errors import InputError
@@ -54,6 +55,27 @@ def test_csv_of_numbers_is_a_regression_and_of_bits_a_multitask(tmp_path: Path) 
     assert found.counts() == {"one": 8, "two": 5}
     with pytest.raises(InputError, match=r"several columns that could be the target: size, bit"):
         load_samples(path)
+
+
+def test_a_split_column_that_is_not_understood_is_refused(tmp_path: Path) -> None:
+    """Rows that are meant to be tested on must never be trained on in silence."""
+
+    def write(parts: list[str]) -> str:
+        rows = [f"{part},{smiles},{k % 2}" for k, (part, smiles) in enumerate(
+            zip(parts, MOLECULES, strict=False))]  # fmt: skip
+        return str(table(tmp_path / "s.csv", "Split,smiles,y", *rows))
+
+    with pytest.raises(InputError, match=r"s.csv, line 4: the column 'Split' holds 'tset'"):
+        load_samples(write(["train", "train", "tset", "test", "train", "valid"]))
+    with pytest.raises(InputError, match=r"holds ''. It decides which rows train"):
+        load_samples(write(["train", "", "test", "test", "train", "valid"]))
+    with pytest.raises(InputError, match=r"leaves no row to train on"):
+        load_samples(write(["test"] * 6))
+    found = load_samples(write(["train"] * 5 + ["test"]))
+    split = make_split(found)
+    assert split.test.tolist() == [5] and len(split.valid) == 1
+    assert sorted([*split.train, *split.valid]) == [0, 1, 2, 3, 4]
+    assert split.how == "official, valid drawn from train"
 
 
 def test_a_split_column_is_the_split(tmp_path: Path) -> None:
@@ -114,7 +136,9 @@ def test_columns_that_are_not_there(tmp_path: Path) -> None:
         load_samples(table(tmp_path / "b.csv", "smiles,y,y", "CC,1,2"))
     with pytest.raises(InputError, match=r"has no column of SMILES; its columns are a, b"):
         load_samples(table(tmp_path / "c.csv", "a,b", "hello,1", "you,2"))
-    with pytest.raises(InputError, match=r"'nowhere' is no file or folder. There is no dataset"):
+    with pytest.raises(
+        InputError, match=r"'nowhere' is no file or folder, no dataset, .*There is no d"
+    ):
         load_samples("nowhere")
 
 

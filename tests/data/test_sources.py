@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gpnn.data.read import read_source
+from gpnn.data.samples import load_samples
 from gpnn.data.sources import resolve
 from gpnn.errors import InputError
 
@@ -83,3 +85,25 @@ def test_unknown_names_import_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_mistyped_file_is_no_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("molecules.csv").write_text("smiles,y\nCC,1\n")
+    for read in (resolve, load_samples):
+        with pytest.raises(InputError, match=r"no file molecule.csv. Did you mean molecules.csv"):
+            read("molecule.csv")
+        with pytest.raises(InputError, match=r"no file nowhere.x.csv. There is no folder nowhere"):
+            read("nowhere/x.csv")
+        with pytest.raises(InputError, match=r"There is no file ~nosuchuser.x.csv"):
+            read("~nosuchuser/x.csv")
+
+
+def test_a_molecule_itself_is_a_source_for_models_too() -> None:
+    pytest.importorskip("rdkit", reason="SMILES need rdkit, extra [mol]")
+    for text in ("CCO", "smiles:CCO"):
+        raw = read_source(text, [], None, None, False, None)
+        assert raw.kind == "molecule" and raw.graphs.num_nodes == 3
+    with pytest.raises(InputError, match="both graph6 and SMILES"):
+        read_source("CC", [], None, None, False, None)
+    assert read_source("D~{", [], None, None, False, None).graphs.num_edges == 10

@@ -6,12 +6,16 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch_geometric.data import Batch, Data
 
 from gpnn.errors import InputError
 from gpnn.graph.convert import as_graphs
 from gpnn.graph.graphs import Graphs
+from gpnn.graph.readers.files import InputNote
+from gpnn.lab.compare import compare
 
 
 def edge_set(graphs: Graphs) -> set[tuple[int, int]]:
@@ -140,3 +144,84 @@ def test_too_large_ids_and_bad_num_nodes() -> None:
         as_graphs([[0], [1]], num_nodes=-1)
     with pytest.raises(InputError, match="says itself"):
         as_graphs(nx.path_graph(2), num_nodes=3)
+
+
+def molecule(atoms: str) -> nx.Graph:
+    """A chain of atoms, labelled by element."""
+    graph = nx.path_graph(len(atoms))
+    nx.set_node_attributes(graph, {k: "CNO".index(atom) for k, atom in enumerate(atoms)}, "label")
+    return graph
+
+
+def pyg(atoms: str, **more: object) -> Data:
+    index = torch.tensor([[k, k + 1] for k in range(len(atoms) - 1)]).T
+    x = torch.tensor([["CNO".index(atom)] for atom in atoms])
+    return Data(x=x, edge_index=torch.cat([index, index.flip(0)], 1), **more)
+
+
+def test_labels_are_read_at_every_door() -> None:
+    """C-C-O-N and C-O-C-N are one graph, and two molecules."""
+    for make in (molecule, pyg, lambda atoms: one_hot(pyg(atoms))):
+        left, right = make("CCON"), make("COCN")
+        assert as_graphs(left).node_labels.tolist() == [0, 0, 2, 1]
+        verdict = {str(one.method): one.tells_apart for one in compare(left, right)}
+        assert verdict["isomorphism"] and verdict["1-wl"]
+        alike = {str(one.method): one.tells_apart for one in compare(left, make("NOCC"))}
+        assert alike["isomorphism"] is False
+    both = as_graphs([pyg("CCON"), pyg("CO")])
+    assert both.node_labels.tolist() == [0, 0, 2, 1, 0, 2]
+    assert as_graphs(Batch.from_data_list([pyg("CO"), pyg("NN")])).node_labels.tolist() == [
+        0, 2, 1, 1,
+    ]  # fmt: skip
+
+
+def one_hot(data: Data) -> Data:
+    data.x = torch.nn.functional.one_hot(data.x[:, 0], 3).float()
+    return data
+
+
+def test_labels_of_edges() -> None:
+    graph = molecule("CCO")
+    nx.set_edge_attributes(graph, {(0, 1): 1, (1, 2): 2}, "label")
+    assert as_graphs(graph).edge_labels.tolist() == [1, 1, 2, 2]
+    bonds = torch.tensor([1, 2, 1, 2])
+    assert as_graphs(pyg("CCO", edge_attr=bonds)).edge_labels.tolist() == [1, 1, 2, 2]
+    rows = torch.nn.functional.one_hot(bonds, 4).float()
+    assert as_graphs(pyg("CCO", edge_attr=rows)).edge_labels.tolist() == [1, 1, 2, 2]
+    assert as_graphs(pyg("CCO", edge_attr=torch.rand(4, 3))).edge_labels is None
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (nx.karate_club_graph(), "78 edge weights are left aside"),
+        (sp.csr_array(np.array([[0, 2.5], [2.5, 0]])), "2 edge weights are left aside"),
+        (nx.DiGraph([(0, 1), (1, 2)]), "The graph is directed: 2 reverse edges added"),
+        (nx.Graph([(0, 0), (0, 1)]), "made simple and undirected: 1 self-loops dropped"),
+        (np.array([[0, 1, 1], [1, 0, 2]]), "made simple and undirected: 1 reverse edges added"),
+    ],
+)
+def test_what_is_left_aside_is_said(source: object, said: str) -> None:
+    with pytest.warns(InputNote, match=said):
+        as_graphs(source)
+
+
+def test_labels_that_are_no_whole_numbers_are_left_aside_and_said() -> None:
+    graph = nx.path_graph(2)
+    nx.set_node_attributes(graph, {0: "C", 1: "N"}, "label")
+    with pytest.warns(InputNote, match="Labels of vertices are left aside: they are no whole"):
+        assert as_graphs(graph).node_labels is None
+    del graph.nodes[1]["label"]
+    graph.nodes[0]["label"] = 3
+    with pytest.warns(InputNote, match="not all of them have one"):
+        as_graphs(graph)
+    odd = pyg("CC", edge_attr=torch.tensor([1, 2]))
+    with pytest.warns(InputNote, match="the two directions of an edge differ"):
+        assert as_graphs(odd).edge_labels is None
+
+
+def test_edges_that_are_listed_once_are_not_directed(recwarn: pytest.WarningsRecorder) -> None:
+    as_graphs([[0, 1], [1, 2]])
+    as_graphs(nx.cycle_graph(4))
+    as_graphs(pyg("CCC"))
+    assert not recwarn.list

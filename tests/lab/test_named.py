@@ -8,6 +8,8 @@ import networkx as nx
 import pytest
 
 from gpnn.errors import InputError
+from gpnn.graph.graphs import Graphs
+from gpnn.graph.partition import Partition
 from gpnn.lab.compare import compare, side_by_side
 from gpnn.lab.methods import Method
 from gpnn.lab.named import NAMED_PAIRS, named_pair
@@ -94,3 +96,17 @@ def test_the_figures_pairs_are_the_smallest(name, wanted):
     (parts_g, border_g), (parts_h, border_h) = by_degree(g), by_degree(h)
     assert all(map(nx.is_isomorphic, parts_g, parts_h))
     assert nx.is_isomorphic(border_g, border_h) == (wanted == "interaction")
+
+
+def test_every_partition_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, left, right = named_pair("decalin")
+    asked: list[str] = []
+    plain = Method.cut
+
+    def counted(method: Method, graphs: Graphs) -> Partition:
+        asked.append(str(method.scheme))
+        return plain(method, graphs)
+
+    monkeypatch.setattr(Method, "cut", counted)
+    compare(left, right)
+    assert sorted(asked) == sorted(set(asked)) and len(asked) == 6

@@ -37,22 +37,53 @@ _GO_ON = ("train", "search", "reproduce")
 
 
 class _Commands(typer.core.TyperGroup):
-    """The commands, which say so when they are interrupted."""
+    """The commands: they load plugins, wherever ``--plugin`` stands, and say so when they are
+    interrupted."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        rest, files = _plugins(args)
+        if rest and not ({"--help", "--version"} & set(rest)):
+            from ..plugins import load_installed_plugins, load_plugin
+
+            load_installed_plugins()
+            for file in files:
+                load_plugin(file)
+        return super().parse_args(ctx, rest)
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             kept = ctx.invoked_subcommand in _GO_ON and "--fresh" not in sys.argv
-            held = ": the same command goes on" if kept else ""
+            held = ": the same command resumes" if kept else ""
             sys.stderr.write(f"gpnn: interrupted{held}\n")
             raise typer.Exit(130) from None
+
+
+def _plugins(args: list[str]) -> tuple[list[str], list[str]]:
+    """The arguments without ``--plugin FILE``, and the files."""
+    rest: list[str] = []
+    files: list[str] = []
+    words = iter(args)
+    for word in words:
+        if word == "--":
+            rest += [word, *words]
+        elif word == "--plugin":
+            file = next(words, None)
+            if file is None:
+                raise InputError("--plugin needs the name of a Python file.")
+            files.append(file)
+        elif word.startswith("--plugin="):
+            files.append(word.removeprefix("--plugin="))
+        else:
+            rest.append(word)
+    return rest, files
 
 
 app = typer.Typer(
     name="gpnn",
     cls=_Commands,
-    help="Cut graphs into permutation-invariant parts and see how the parts interact.",
+    help="Partition graphs by structure, and learn how the parts interact.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -95,8 +126,17 @@ def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--plugin",
+            metavar="FILE.py",
+            help="Python file that registers schemes, base GNNs or datasets; may be repeated, and "
+            "stand before or after the command.",
+        ),
+    ] = None,
 ) -> None:
-    """Cut graphs into permutation-invariant parts and see how the parts interact."""
+    """Partition graphs by structure, and learn how the parts interact."""
 
 
 def main() -> None:

@@ -17,13 +17,14 @@ from ._shared import Data, command_line, notes, show
 if TYPE_CHECKING:
     from ..reproduce.recipe import Recipe
     from ..reproduce.reproduce import Reproduced
+    from ..reproduce.tables import Additions
     from ..reproduce.workers import Watch
 
 __all__ = ["reproduce"]
 
 Option = typer.Option
 QUIET_SECONDS = 20.0
-_WORDS = {"late": "put aside for want of time", "busy": "another process is at it"}
+_WORDS = {"late": "out of time", "busy": "another process is training it"}
 
 
 def reproduce(
@@ -54,7 +55,7 @@ def reproduce(
     minutes: Annotated[
         float | None,
         Option(
-            help="Stop cleanly after about so many minutes; go on with the same command. 0 writes "
+            help="Stop cleanly after about so many minutes; resume with the same command. 0 writes "
             "the pages from the records there are."
         ),
     ] = None,
@@ -62,14 +63,28 @@ def reproduce(
         list[Path] | None,
         Option(help="A recipe file in place of the package's of that name; may be repeated."),
     ] = None,
+    dataset: Annotated[
+        list[str] | None,
+        Option(
+            help="A dataset of your own as a column beside the paper's; registered by a "
+            "--plugin. May be repeated."
+        ),
+    ] = None,
+    base: Annotated[
+        list[str] | None,
+        Option(
+            help="A base GNN of your own as a row, alone and under GPNN; registered by a "
+            "--plugin. May be repeated."
+        ),
+    ] = None,
     fresh: Annotated[
-        bool, Option("--fresh/--resume", help="Start over, or go on where the folder stops.")
+        bool, Option("--fresh/--resume", help="Start over, or resume where the folder stops.")
     ] = False,
 ) -> None:
     """Train what a table needs and set the results beside the paper's.
 
     Writes TABLE.md, TABLE.png and runs.jsonl into --out. Finished runs are kept: a command that
-    was interrupted goes on where it stopped.
+    was interrupted resumes where it stopped.
 
     \b
     Examples:
@@ -87,8 +102,10 @@ def reproduce(
     if folder.is_file():
         raise InputError(f"{folder} is a file. Name a folder with --out.")
     left_out = ("--out", "-o", "--data", "--minutes", "--jobs", "-j", "--device")
-    tables, recipes = named(table), _recipes(recipe or [])
-    found = jobs_of([name for name in tables if name in TABLES], only or (), quick, recipes)
+    added = _additions(dataset or [], base or [])
+    tables, recipes = named(table), _recipes(recipe or [], added.datasets)
+    trained = [name for name in tables if name in TABLES]
+    found = jobs_of(trained, only or (), quick, recipes, added)
     used = {job.recipe.name for job in found}
     if unused := [name for name in recipes if name not in used]:
         raise InputError(
@@ -112,6 +129,7 @@ def reproduce(
         fresh,
         recipes,
         command_line(*left_out),
+        added,
     )
     import torch
 
@@ -121,15 +139,31 @@ def reproduce(
     _tell(done, tables)
 
 
-def _recipes(paths: list[Path]) -> dict[str, Recipe]:
+def _additions(datasets: list[str], bases: list[str]) -> Additions:
+    from ..data.catalogue import get
+    from ..reproduce.tables import Additions
+
+    if bases:
+        from ..nn.bases import known_bases
+
+        if unknown := [name for name in bases if name not in known_bases()]:
+            raise InputError(
+                f"Unknown base {unknown[0]!r}. Choose one of {', '.join(known_bases())}, or "
+                "register it in a --plugin file."
+            )
+    return Additions(tuple(get(name).name for name in datasets), tuple(bases))
+
+
+def _recipes(paths: list[Path], datasets: tuple[str, ...]) -> dict[str, Recipe]:
     from ..reproduce.recipe import list_recipes, read_recipe
 
     found = {held.name: held for held in map(read_recipe, paths)}
+    known = [*list_recipes(), *datasets]
     for name in found:
-        if name not in list_recipes():
+        if name not in known:
             raise InputError(
                 f"The recipe {name!r} belongs to no column of a table. Call the file after one, or "
-                f"give it the field name: {', '.join(list_recipes())}."
+                f"give it the field name: {', '.join(known)}."
             )
     return found
 
@@ -197,7 +231,7 @@ def _tell(done: Reproduced, tables: tuple[str, ...]) -> None:
     outcome = done.outcome
     show("\n".join(f"wrote {path}" for path in done.files))
     if outcome.left:
-        said = f"{outcome.left} left for want of time: give the same command again to go on."
+        said = f"{outcome.left} out of time: give the same command again to resume."
         notes().print(said, markup=False, soft_wrap=True)
     if outcome.refused:
         name, reason = next(iter(outcome.refused.items()))

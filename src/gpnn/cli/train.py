@@ -220,12 +220,19 @@ def _write_folds(path: Path, samples: Samples, fitted: Fitted) -> None:
     header = ["row", "input", "fold", *truth, *header_of(encoder)]
     lines = []
     for number, values in enumerate(fitted.out_of_fold.tolist()):
-        own = samples.y[number].tolist()
-        known = [names[own] if own >= 0 else ""] if names else [v if v == v else "" for v in own]
+        own = samples.y[number].reshape(-1).tolist()
+        known = [_truth(value, names) for value in own]
         shown = written(encoder, values) if number in fold else [""] * len(header_of(encoder))
         row = int(samples.rows[number]) + 1
         lines.append([row, samples.ids[number], fold.get(number, ""), *known, *shown])
     write_csv(path, header, lines)
+
+
+def _truth(value: float, names: tuple[str, ...]) -> Any:
+    """A label as the source has it, nothing where it is missing."""
+    if names:
+        return names[int(value)] if value >= 0 else ""
+    return value if value == value else ""
 
 
 def _document(source: str, samples: Samples, fitted: Fitted, folder: Path) -> dict[str, Any]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..graph.graphs import Graphs
 from . import loaders
 
-__all__ = ["DATASETS", "Dataset", "get"]
+if TYPE_CHECKING:
+    from .raw import Raw
+
+__all__ = ["DATASETS", "Dataset", "get", "register_dataset"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class Dataset:
         help: where it comes from when nothing can be downloaded.
         embedded: the archive inside the package.
         aliases: other names.
+        own: of a user's dataset, the reader of graphs with features and targets.
     """
 
     name: str
@@ -39,6 +44,7 @@ class Dataset:
     help: str = ""
     embedded: str | None = None
     aliases: tuple[str, ...] = ()
+    own: Callable[[], Raw] | None = None
 
 
 _TU_ADDRESS = "https://www.chrsmrrs.com/graphkerneldatasets"
@@ -177,6 +183,43 @@ DATASETS: dict[str, Dataset] = {
 _BY_NAME = {
     word.lower(): entry for entry in DATASETS.values() for word in (entry.name, *entry.aliases)
 }
+
+
+def register_dataset(
+    name: str,
+    source: str | Path | Callable[[], Any],
+    *,
+    target: str | Sequence[str] | None = None,
+    smiles: str | None = None,
+    about: str = "registered by the user",
+) -> None:
+    """Make a dataset of your own known by name to every command and to :func:`load_dataset`.
+
+    Args:
+        name: not that of a built-in dataset; registering a name again replaces it.
+        source: a path that ``gpnn train`` reads; or a function without arguments that gives PyG
+            data with ``y`` (a dataset or a list), or a pair of graphs and labels, of the kinds that
+            the estimators take.
+        target, smiles: columns of a table of molecules.
+    """
+    if not isinstance(name, str) or not name or ":" in name or "/" in name:
+        raise InputError(f"A dataset needs a name without ':' and '/'; got {name!r}.")
+    known = _BY_NAME.get(name.lower())
+    if known is not None and known.own is None:
+        raise InputError(f"{known.name} is a built-in dataset. Choose another name.")
+
+    def read() -> Raw:
+        if callable(source):
+            from .objects import read_labelled
+
+            return read_labelled(source())
+        from .read import read_source
+
+        names = [target] if isinstance(target, str) else None if target is None else list(target)
+        return read_source(str(source), names, smiles, None, False, None)
+
+    entry = Dataset(name, about, lambda _: read().graphs, own=read)
+    DATASETS[name] = _BY_NAME[name.lower()] = entry
 
 
 def get(name: str) -> Dataset:

@@ -65,6 +65,8 @@ def locate(name: str, data: str | Path | None = None) -> str | None:
     from ..graph.readers.archive import cache_root
 
     entry = get(name)
+    if entry.own is not None:
+        return "registered"
     if not entry.markers:
         return "generated"
     for root in (data_folder(data), cache_root() / "downloads"):

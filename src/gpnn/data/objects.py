@@ -32,8 +32,9 @@ from ..graph.attributes import entries_of, labels_of
 from ..graph.convert import as_graphs, is_a, to_numpy
 from ..graph.graphs import Graphs
 from .raw import FEATURES, LABELS, Raw, vertex_table
+from .tasks import Task
 
-__all__ = ["read_inputs", "read_labels"]
+__all__ = ["read_inputs", "read_labelled", "read_labels"]
 
 
 def read_inputs(source: Any) -> Raw:
@@ -69,6 +70,63 @@ def read_inputs(source: Any) -> Raw:
     if kind == FEATURES and not np.isfinite(nodes).all():
         raise InputError("The vertex features x hold NaN or infinity. Mend them first.")
     return replace(raw, kind=kind, nodes=nodes)
+
+
+def read_labelled(given: Any) -> Raw:
+    """Graphs with their targets: PyG data with ``y``, or a pair of graphs and labels."""
+    if isinstance(given, tuple) and len(given) == 2 and not is_a(given[0], "torch", "Tensor"):
+        graphs, y = given
+    else:
+        graphs = given
+        items = _items(given if hasattr(given, "__len__") else list(given))
+        found = [item.get("y") if is_a(item, "torch_geometric", "Data") else None for item in items]
+        missing = [position for position, value in enumerate(found) if value is None]
+        if missing:
+            raise InputError(
+                f"Item {missing[0]} of the dataset has no y. Give PyG data with y, or a pair of "
+                "graphs and labels."
+            )
+        values = [to_numpy(value) for value in found]
+        if len(items) == 1 and values[0].shape[:1] == (items[0].num_nodes,):
+            return _nodes(items[0], values[0])
+        y = np.stack([value.reshape(-1) for value in values])
+    raw = read_inputs(graphs)
+    labels = np.asarray(to_numpy(y))
+    if labels.ndim == 0 or len(labels) != len(raw.graphs):
+        raise InputError(f"There are {len(raw.graphs):,} graphs and not as many labels.")
+    columns = labels.reshape(len(labels), -1)
+    names = ["y"] if columns.shape[1] == 1 else [f"y {k + 1}" for k in range(columns.shape[1])]
+    return replace(
+        raw, targets={name: _column(v) for name, v in zip(names, columns.T, strict=True)}
+    )
+
+
+def _nodes(data: Any, y: NDArray[Any]) -> Raw:
+    """One graph whose vertices are classified; masks of PyG are its split."""
+    raw = read_inputs([data])
+    n = raw.graphs.num_nodes
+    masks = {part: data.get(f"{key}_mask") for part, key in _MASKS.items()}
+    split = None
+    if all(mask is not None and to_numpy(mask).ndim == 1 for mask in masks.values()):
+        split = {part: np.flatnonzero(to_numpy(mask)) for part, mask in masks.items()}
+    return replace(
+        raw,
+        targets={"y": _column(y.reshape(-1))},
+        ids=tuple(map(str, range(n))),
+        rows=np.arange(n),
+        split=split,
+        node_level=True,
+        task=Task.NODE_CLASSIFICATION,
+    )
+
+
+_MASKS = {"train": "train", "valid": "val", "test": "test"}
+
+
+def _column(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind in "iufb":
+        return values.astype(np.float64)
+    return np.array([str(value) for value in values.tolist()], dtype=object)
 
 
 def read_labels(y: Any, count: int) -> NDArray[Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from ..files import exists, user_path
 from .encoder import Encoder
 from .raw import MOLECULE, Raw
 
@@ -34,10 +35,10 @@ def read_source(
     from .sources import resolve
     from .table import is_table, read_molecules, read_table
 
-    path = Path(source).expanduser()
+    path = user_path(source)
     if source.startswith("smiles:"):
         return read_molecules([source.removeprefix("smiles:")])
-    if not _exists(path):
+    if not exists(path):
         if source.startswith("g6:"):
             return plain(resolve(source))
         return _by_name(source, lambda name: read_benchmark(name, data, numbers))
@@ -62,32 +63,30 @@ def read_source(
 
 
 def _by_name(source: str, read: Callable[[str], Raw]) -> Raw:
-    """A dataset, or one graph of it as ``MUTAG:5``."""
+    """A dataset, or one graph of it as ``MUTAG:5``; else graph6 or SMILES without saying which."""
+    from .benchmark_readers import plain
     from .catalogue import get
+    from .sources import bare_kind, no_source, resolve
+    from .table import read_molecules
 
     name, colon, index = source.rpartition(":")
     try:
         entry = get(name if colon else source)
     except InputError as error:
-        if colon and _exists(Path(name).expanduser()):
+        if colon and exists(user_path(name)):
             raise InputError(
                 f"{name} is a file or folder, and a colon picks a graph of a dataset alone. Give "
                 "it as it is; 'gpnn explain' picks a row with --row."
             ) from None
-        raise InputError(
-            f"{source!r} is no file or folder. {error} A molecule or graph itself is written "
-            "smiles:CCO or g6:TEXT."
-        ) from None
+        kind = bare_kind(source)
+        if kind == "smiles":
+            return read_molecules([source])
+        if kind == "g6":
+            return plain(resolve(source))
+        raise InputError(no_source(source, str(error))) from None
     raw = read(entry.name)
     if not colon:
         return raw
     if not index.isdecimal() or int(index) >= len(raw.graphs) or raw.node_level:
         raise InputError(f"{entry.name} has no graph {index!r} of its own. Leave out ':{index}'.")
     return raw.take(np.arange(len(raw.graphs)) == int(index))
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # too long, a NUL byte
-        return False

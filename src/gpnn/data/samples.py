@@ -22,7 +22,7 @@ from .raw import Raw, Skipped
 from .read import read_source
 from .tasks import Task, get_task
 
-__all__ = ["Samples", "encode_samples", "load_samples", "without_edge_labels"]
+__all__ = ["Samples", "encode_samples", "load_dataset", "load_samples", "without_edge_labels"]
 
 IntArray = NDArray[np.int64]
 _SHOWN = 3
@@ -140,6 +140,29 @@ def load_samples(
     if labelled and not raw.targets:
         raise InputError(f"{source} has no labels to learn from or to check with.")
     return encode_samples(raw, wanted, strict, like, labelled, source)
+
+
+def load_dataset(
+    source: str,
+    target: str | Sequence[str] | None = None,
+    *,
+    smiles: str | None = None,
+    data: str | Path | None = None,
+) -> Samples:
+    """A dataset with labels, ready for :func:`gpnn.fit`.
+
+    Args:
+        source: a name (``MUTAG``, ``ogbg-molhiv``, one that was registered), or a path that
+            ``gpnn train`` reads: a CSV of SMILES, a TU or OGB folder, a folder of graph files.
+        target, smiles: columns of a table of molecules; detected automatically.
+        data: the folder with datasets, ``$GPNN_DATA`` by default.
+
+    >>> from gpnn import load_dataset
+    >>> molecules = load_dataset("MUTAG")
+    >>> len(molecules), molecules.class_names
+    (188, ('-1', '1'))
+    """
+    return load_samples(source, target, smiles, data=data)
 
 
 def encode_samples(

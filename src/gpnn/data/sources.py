@@ -6,16 +6,19 @@ In this order: ``g6:TEXT`` and ``smiles:TEXT``; a path; a dataset, or one graph 
 
 from __future__ import annotations
 
+import difflib
 import re
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import InputError
+from ..files import exists, user_path
 from ..graph.graphs import Graphs
 
-__all__ = ["resolve"]
+__all__ = ["bare_kind", "no_source", "resolve"]
 
 _SMILES = re.compile(r"(\[[^\[\]]+\]|Br|Cl|[BCNOSPFI]|[bcnosp]|[()=#\-+\\/:.$*~@]|%\d\d|\d)+")
+_SUFFIXES = (".csv", ".tsv", ".smi", ".gz", ".txt", ".zip", ".npz", ".graphml", ".g6", ".sdf")
 _ATOM = re.compile(r"\[|[BCNOSPFIbcnosp*]")
 
 
@@ -26,7 +29,7 @@ def resolve(text: str, data: str | Path | None = None) -> Graphs:
         return _graph6(rest)
     if colon and kind == "smiles":
         return _smiles(rest)
-    if _exists(text):
+    if text and exists(user_path(text)):
         from ..graph.readers import read_graphs
 
         return read_graphs(text)
@@ -43,13 +46,6 @@ def resolve(text: str, data: str | Path | None = None) -> Graphs:
     return _pick(graphs, entry.name, index) if colon else graphs
 
 
-def _exists(text: str) -> bool:
-    try:
-        return bool(text) and Path(text).expanduser().exists()
-    except (OSError, ValueError, RuntimeError):  # too long, a NUL byte, no such user
-        return False
-
-
 def _pick(graphs: Graphs, name: str, index: str) -> Graphs:
     if not index.isdecimal() or int(index) >= len(graphs):
         raise InputError(
@@ -60,28 +56,51 @@ def _pick(graphs: Graphs, name: str, index: str) -> Graphs:
 
 def _bare(text: str, unknown: str) -> Graphs:
     """graph6 or SMILES without saying which."""
-    graph6 = _graph6_or_none(text)
-    smiles = bool(_SMILES.fullmatch(text)) and bool(_ATOM.search(text))
-    if smiles and find_spec("rdkit") is not None:
-        from ..graph.readers.smiles import parse_smiles
+    kind = bare_kind(text)
+    if kind == "smiles":
+        return _smiles(text)
+    if kind == "g6":
+        return _graph6(text)
+    raise InputError(no_source(text, unknown))
 
+
+def bare_kind(text: str) -> str | None:
+    """``g6`` or ``smiles`` for a text that is one of them and not both; ``None`` for neither."""
+    graph6 = _graph6_or_none(text)
+    smiles = looks_like_smiles(text)
+    if smiles and find_spec("rdkit") is not None:
         try:
-            molecule = parse_smiles(text)
+            _smiles(text)
         except InputError:
             smiles = False
         else:
             if graph6 is None:
-                return molecule
+                return "smiles"
     if graph6 is not None and smiles:
         raise InputError(
             f"{text!r} is both graph6 and SMILES. Say which: g6:{text} or smiles:{text}."
         )
-    if graph6 is not None:
-        return graph6
-    hint = " It may be SMILES, which need RDKit: pip install 'gpnn[mol]'." if smiles else ""
-    raise InputError(
-        f"{text!r} is no file or folder, no dataset, not graph6 and not SMILES.{hint} {unknown}"
-    )
+    return None if graph6 is None else "g6"
+
+
+def looks_like_smiles(text: str) -> bool:
+    return bool(_SMILES.fullmatch(text)) and bool(_ATOM.search(text))
+
+
+def no_source(text: str, unknown: str) -> str:
+    """What a text is not, and what may have been meant."""
+    path = user_path(text)
+    if len(path.parts) > 1 or path.suffix.lower() in _SUFFIXES:
+        near = path.parent if exists(path.parent) else None
+        names = [] if near is None or not near.is_dir() else [item.name for item in near.iterdir()]
+        close = difflib.get_close_matches(path.name, names, n=3, cutoff=0.6)
+        meant = f" Did you mean {' or '.join(str(path.parent / name) for name in close)}?"
+        where = "" if near is not None else f" There is no folder {path.parent} either."
+        return f"There is no file {path}.{meant if close else where}"
+    hint = ""
+    if looks_like_smiles(text) and find_spec("rdkit") is None:
+        hint = " It may be SMILES, which need RDKit: pip install 'gpnn[mol]'."
+    return f"{text!r} is no file or folder, no dataset, not graph6 and not SMILES.{hint} {unknown}"
 
 
 def _graph6_or_none(text: str) -> Graphs | None:

@@ -59,18 +59,15 @@ def make_split(
         raise InputError("Samples without labels cannot be split for training.")
     if official and samples.split is not None:
         parts = {part: np.sort(ids) for part, ids in samples.split.items()}
-        return Split(parts["train"], parts["valid"], parts["test"], "official")
+        if len(parts["valid"]):
+            return Split(parts["train"], parts["valid"], parts["test"], "official")
+        return _with_valid(samples, parts["train"], parts["test"], seed, valid)
     if not 0 < valid < 1 or not 0 <= test < 1 or valid + test >= 1:
         raise InputError(
             f"The shares of valid and test must be positive and leave some for train; got {valid} "
             f"and {test}."
         )
-    y = samples.y.numpy()
-    if samples.task.has_classes:
-        known, stratum = np.flatnonzero(y >= 0), y
-    else:
-        single = y.shape[1] == 1 and samples.task is Task.MULTITASK
-        known, stratum = np.arange(len(y)), y[:, 0] if single else np.zeros(len(y))
+    known, stratum = _strata(samples)
     count = len(known)
     tested = max(1, round(test * count)) if test else 0
     checked = max(1, round(valid * count))
@@ -81,6 +78,29 @@ def make_split(
     how = "stratified" if len(np.unique(stratum[known])) > 1 else "random"
     train, checks, tests = (np.sort(part) for part in cuts)
     return Split(train, checks, tests, how)
+
+
+def _strata(samples: Samples) -> tuple[IntArray, NDArray[np.generic]]:
+    """Samples with a label, and the class of every sample, or zeros."""
+    assert samples.y is not None
+    y = samples.y.numpy()
+    if samples.task.has_classes:
+        return np.flatnonzero(y >= 0), y
+    single = y.shape[1] == 1 and samples.task is Task.MULTITASK
+    return np.arange(len(y)), y[:, 0] if single else np.zeros(len(y))
+
+
+def _with_valid(
+    samples: Samples, train: IntArray, test: IntArray, seed: int, share: float
+) -> Split:
+    """An official split that names nothing to validate with: drawn from what trains."""
+    _, stratum = _strata(samples)
+    order = train[_spread(stratum[train], np.random.default_rng(seed))]
+    checked = max(1, round(share * len(order)))
+    if checked >= len(order):
+        raise InputError(f"{len(order)} samples to train on are too few to validate with some.")
+    valid, rest = np.sort(order[:checked]), np.sort(order[checked:])
+    return Split(rest, valid, test, "official, valid drawn from train")
 
 
 def make_folds(samples: Samples, count: int, seed: int = 0) -> list[Split]:

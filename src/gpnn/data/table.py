@@ -42,6 +42,10 @@ def read_table(
 ) -> Raw:
     """The molecules and targets of a file.
 
+    A column named ``split`` decides which rows train, validate and test: ``train``, ``valid``,
+    ``test``, or ``training``, ``val``, ``validation``. Where it names no row to validate with, some
+    of the rows to train on are drawn for that.
+
     Args:
         smiles: the column of SMILES; else one named so, else the first that reads as SMILES.
         targets: the target columns; ``None`` finds them, an empty list wants none.
@@ -54,7 +58,7 @@ def read_table(
     names, columns, ragged = read_columns(path)
     at = _smiles(path, names, columns, smiles or (usual if usual in names else None))
     texts = columns.pop(at)
-    split = _split(columns)
+    split = _split(path, columns)
     if targets is None:
         targets = _find_targets(path, columns)
     absent = [name for name in targets if name not in columns]
@@ -139,15 +143,22 @@ def _smiles(path: Path, names: list[str], columns: Mapping[str, Any], given: str
     )
 
 
-def _split(columns: dict[str, list[str]]) -> list[str] | None:
-    """A column named split, taken out, if it divides the rows into train, valid and test."""
+def _split(path: Path, columns: dict[str, list[str]]) -> list[str] | None:
+    """A column named split, taken out: train, valid or test in every row."""
     name = next((name for name in columns if name.lower() == "split"), None)
-    if name is None or {word.lower() for word in columns[name]} - set(_SPLITS):
+    if name is None:
         return None
-    parts = [_SPLITS[word.lower()] for word in columns[name]]
-    if set(parts) != {"train", "valid", "test"}:
-        return None
-    del columns[name]
+    words = columns.pop(name)
+    parts = [_SPLITS.get(word.lower(), "") for word in words]
+    if "" in parts:
+        row = parts.index("")
+        raise InputError(
+            f"{where(path, row + 1)}: the column {name!r} holds {words[row]!r}. It decides which "
+            f"rows train, and takes {one_of(list(_SPLITS))}. Fix the row, or rename the column if "
+            "it means something else."
+        )
+    if "train" not in parts:
+        raise InputError(f"{path}: the column {name!r} leaves no row to train on.")
     return parts
 
 

@@ -161,7 +161,7 @@ def _build(
     local: bool = True,
 ) -> Graphs:
     """The graphs, with labels where both directions of every edge have the same."""
-    given = {"bounds": bounds, "local": local if bounds is not None else False}
+    given: dict[str, Any] = {"bounds": bounds, "local": local if bounds is not None else False}
     try:
         return Graphs.from_edges(
             src, dst, sizes, node_labels=node_labels, edge_labels=edge_labels, **given

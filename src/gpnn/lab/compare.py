@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..graph.convert import as_graphs
 from ..graph.graphs import Graphs
 from ..graph.isomorphism import isomorphism
 from ..graph.partition import Partition
-from .methods import Method
+from .methods import Method, comparison_methods
 
 __all__ = ["Finding", "compare", "side_by_side"]
 
@@ -49,21 +50,33 @@ def side_by_side(left: Graphs, right: Graphs) -> Graphs:
 
 
 def compare(
-    left: Graphs,
-    right: Graphs,
-    methods: Sequence[Method],
+    left: Any,
+    right: Any,
+    methods: Sequence[Method] | None = None,
     progress: Callable[[Method], None] = lambda _: None,
 ) -> list[Finding]:
-    """Try every method on the two graphs, each partition computed once."""
-    graphs = side_by_side(left, right)
+    """Which methods distinguish two graphs, after how many rounds, and by what.
+
+    Args:
+        left, right: graphs of any kind that :func:`~gpnn.graph.convert.as_graphs` takes: networkx,
+            PyG, edge arrays, files. Labels count where both have them.
+        methods: by default all of :func:`~gpnn.lab.methods.comparison_methods`: 1-WL, 3-WL, every
+            notion of the paper under its schemes, and isomorphism.
+
+    >>> import networkx as nx
+    >>> from gpnn import compare
+    >>> two_rings = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
+    >>> {str(one.method): one.tells_apart for one in compare(nx.cycle_graph(6), two_rings)[:2]}
+    {'1-wl': False, '3-wl': True}
+    """
+    graphs = side_by_side(as_graphs(left), as_graphs(right))
     cuts: dict[str, Partition] = {}
     findings = []
-    for method in methods:
+    for method in comparison_methods() if methods is None else methods:
         progress(method)
-        cut = None
-        if method.scheme is not None:
-            cut = cuts.setdefault(method.scheme, method.cut(graphs))
-        findings.append(_try(method, graphs, cut))
+        if method.scheme is not None and method.scheme not in cuts:
+            cuts[method.scheme] = method.cut(graphs)
+        findings.append(_try(method, graphs, cuts.get(method.scheme or "")))
     return findings
 
 

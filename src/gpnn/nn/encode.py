@@ -42,9 +42,10 @@ class FeatureEncoder(nn.Module):
         self.linear = Linear(features, width) if features else None
         self.table = nn.Parameter(torch.empty(sum(self.sizes), width)) if codes else None
         self.constant = None if features or codes else nn.Parameter(torch.empty(width))
-        sizes = torch.tensor(self.sizes, dtype=torch.int64)
-        self.register_buffer("last", sizes - 1, persistent=False)
-        self.register_buffer("first", sizes.cumsum(0) - sizes, persistent=False)
+        last = [size - 1 for size in self.sizes]
+        first = [end - size for end, size in zip(accumulate(self.sizes), self.sizes, strict=True)]
+        for name, numbers in (("last", last), ("first", first)):
+            self.register_buffer(name, torch.tensor(numbers, dtype=torch.int64), persistent=False)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -53,7 +54,8 @@ class FeatureEncoder(nn.Module):
         if self.table is not None:
             nn.init.normal_(self.table)
             with torch.no_grad():
-                self.table[[end - 1 for end in accumulate(self.sizes)]] = 0
+                for end in accumulate(self.sizes):
+                    self.table[end - 1] = 0
         if self.constant is not None:
             nn.init.normal_(self.constant)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..data.samples import Samples, load_samples, without_edge_labels
 from .recipe import Recipe
 
-__all__ = ["load_data", "take"]
+__all__ = ["load_data", "load_samples_of", "take"]
 
 QUICK_GRAPHS = 120
 QUICK_PARTS = {"train": 160, "valid": 240, "test": 240}
@@ -29,6 +29,11 @@ def _load(dataset: str, data: str | None, quick: bool) -> Samples:
     if quick and not samples.task.node_level:
         return take(samples, _chosen(samples))
     return samples
+
+
+def load_samples_of(dataset: str, data: str | None = None) -> Samples:
+    """All samples of a dataset."""
+    return _load(dataset, data, False)
 
 
 def take(samples: Samples, keep: NDArray[np.bool_]) -> Samples:

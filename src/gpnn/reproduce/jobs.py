@@ -89,7 +89,7 @@ class Job:
     @property
     def options(self) -> dict[str, Any]:
         """Fields of the network; of a widened base still without its width."""
-        base = BASES[self.row.base]
+        base = BASES.get(self.row.base, self.row.base)
         if base == "gin" and self.recipe.edge_labels:
             base = "gine"
         options = {**self.recipe.model_options(), "base": base, "gpnn": self.row.gpnn}

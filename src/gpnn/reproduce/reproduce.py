@@ -14,7 +14,7 @@ from .jobs import Job
 from .recipe import Recipe
 from .results import collect
 from .runs import Runs
-from .tables import TABLES, jobs_of
+from .tables import NOTHING, TABLES, Additions, jobs_of
 from .training import is_done
 from .workers import Outcome, Settings, Watch, run_all
 
@@ -36,6 +36,7 @@ class Order:
         fresh: forget what is there and start over.
         recipes: in place of the package's, by name.
         command: what the pages say they were made by.
+        added: datasets and base GNNs of the user's.
     """
 
     tables: Sequence[str]
@@ -49,6 +50,7 @@ class Order:
     fresh: bool = False
     recipes: Mapping[str, Recipe] = field(default_factory=dict)
     command: str = "gpnn reproduce"
+    added: Additions = NOTHING
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def reproduce(
     trained = [table for table in order.tables if table in TABLES]
     counted = [table for table in order.tables if table not in TABLES]
     runs = Runs(order.out)
-    jobs = jobs_of(trained, order.only, order.quick, order.recipes) if trained else []
+    jobs = _jobs(order, trained)
     records = runs.read()
     missing = [job for job in jobs if order.fresh or not is_done(job, records)]
     if missing:
@@ -99,6 +101,12 @@ def reproduce(
     files = [path for table in order.tables for path in _write(table, order, runs)]
     files += [runs.path] if runs.path.is_file() else []
     return Reproduced(tuple(files), len(jobs) - len(missing), outcome)
+
+
+def _jobs(order: Order, trained: Sequence[str]) -> list[Job]:
+    if not trained:
+        return []
+    return jobs_of(trained, order.only, order.quick, order.recipes, order.added)
 
 
 def _of(order: Order, counted: Sequence[str]) -> Sequence[str]:
@@ -137,7 +145,7 @@ def _write(table: str, order: Order, runs: Runs) -> list[Path]:
     else:
         from ..plots.results import draw_results
 
-        parts = collect(table, records, quick, order.recipes)
+        parts = collect(table, records, quick, order.recipes, order.added)
         text = report.to_markdown(table, parts, order.command, quick)
         figure = draw_results(parts, f"{TABLES[table]}{mark}")
     write_text(page, text)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..data.tasks import higher_is_better
-from .jobs import Row
+from .jobs import BASES, Row
 from .paper import Figure, figure
 from .protocols import Measured, Summary, get_protocol, summarise
 from .recipe import Recipe
-from .tables import Column, columns, make_job
+from .tables import NOTHING, Additions, Column, columns, make_job
 from .training import record_key
 
 __all__ = ["Entry", "Part", "collect", "deviations", "gain", "shortfall", "used"]
@@ -86,11 +86,12 @@ def collect(
     records: Mapping[str, Record],
     quick: bool = False,
     recipes: Mapping[str, Recipe] | None = None,
+    added: Additions = NOTHING,
 ) -> list[Part]:
     """Every dataset and protocol of a table, with the records there are."""
     return [
         _part(table, column, protocol, records, quick, recipes)
-        for column in columns(table)
+        for column in columns(table, added)
         for protocol in column.protocols
     ]
 
@@ -126,7 +127,7 @@ def _part(
 
 
 def _published(table: str, protocol: str, dataset: str, row: Row) -> Figure | None:
-    if row.wide or protocol == "tu-nested":
+    if row.wide or protocol == "tu-nested" or row.base not in BASES:
         return None
     setting = SETTINGS.get(protocol, "")
     if not row.gpnn:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from ..errors import InputError
 from .jobs import BASES, Job, Row, quick_recipe
 from .paper import Cell, cells
-from .recipe import Recipe, load_recipe
+from .recipe import Recipe, list_recipes, load_recipe
 
 __all__ = [
     "ALL",
     "CONTROLS",
     "TABLES",
+    "Additions",
     "Column",
     "columns",
     "jobs_of",
@@ -69,15 +70,71 @@ def named(table: str) -> tuple[str, ...]:
     return (table,)
 
 
-def columns(table: str) -> list[Column]:
-    """The datasets of a table."""
+@dataclass(frozen=True)
+class Additions:
+    """What a user adds to the tables: datasets as columns, base GNNs as rows."""
+
+    datasets: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ()
+
+
+NOTHING = Additions()
+
+
+def columns(table: str, added: Additions = NOTHING) -> list[Column]:
+    """The datasets of a table, those of the user last."""
     if table not in TABLES:
         raise InputError(f"There is no table {table!r}. Choose one of {', '.join(ALL)}, all.")
     held = [cell for cell in cells() if cell.table == table]
-    return [
+    found = [
         _column(table, dataset, [cell for cell in held if cell.dataset == dataset])
         for dataset in dict.fromkeys(cell.dataset for cell in held)
     ]
+    found += [_own_column(table, name) for name in added.datasets]
+    return [_with_bases(column, added.bases) for column in found]
+
+
+def _own_column(table: str, dataset: str) -> Column:
+    """A dataset that the paper does not have: GIN, widened GIN, and GPNN."""
+    from ..data.catalogue import get
+
+    name = get(dataset).name
+    protocols = own_protocols(name)
+    if (table == "node-classification") != (protocols == ("node",)):
+        other = "node-classification" if protocols == ("node",) else "graph-classification"
+        raise InputError(f"{name} belongs to the table {other}, not to {table}.")
+    models = [Row("GIN", "core-degree", kind) for kind in ("cross", "edges")]
+    rows = dict.fromkeys(row for model in models for row in (model.plain, model.widened, model))
+    return Column(table, name, protocols, _sorted(rows), ())
+
+
+def own_protocols(dataset: str) -> tuple[str, ...]:
+    """How models are measured on a dataset of the user's: by its kind of labels and its split."""
+    from .data import load_samples_of
+
+    samples = load_samples_of(dataset)
+    if samples.task.node_level:
+        return ("node",)
+    if samples.split is not None:
+        return ("zinc",) if samples.metric == "mae" else ("ogb",)
+    if samples.task.has_classes:
+        return ("tu-1", "tu-2", "tu-nested")
+    raise InputError(
+        f"{dataset} has neither classes nor a split of its own, and no protocol fits it. Add a "
+        "column split (train, valid, test), or use 'gpnn train --folds'."
+    )
+
+
+def _with_bases(column: Column, bases: Sequence[str]) -> Column:
+    """With rows for base GNNs of the user's: alone, and under GPNN."""
+    if not bases:
+        return column
+    kinds = dict.fromkeys((row.scheme, row.interactions) for row in column.rows if row.gpnn)
+    first = next(iter(kinds), ("core-degree", "cross"))
+    rows = {**dict.fromkeys(column.rows)}
+    for base in bases:
+        rows |= dict.fromkeys((Row(base), Row(base, *first)))
+    return replace(column, rows=_sorted(rows))
 
 
 def _column(table: str, dataset: str, held: Sequence[Cell]) -> Column:
@@ -95,8 +152,13 @@ def _column(table: str, dataset: str, held: Sequence[Cell]) -> Column:
             rows[Row(cell.method)] = None
         else:
             quoted[cell.method] = None
-    order = {row: (list(BASES).index(row.base), row.gpnn, row.wide) for row in rows}
-    return Column(table, dataset, protocols, tuple(sorted(rows, key=order.__getitem__)), (*quoted,))
+    return Column(table, dataset, protocols, _sorted(rows), (*quoted,))
+
+
+def _sorted(rows: Mapping[Row, None]) -> tuple[Row, ...]:
+    """By base, those of the paper first; the base before GPNN on it."""
+    known = [*BASES, *dict.fromkeys(row.base for row in rows if row.base not in BASES)]
+    return tuple(sorted(rows, key=lambda row: (known.index(row.base), row.gpnn, row.wide)))
 
 
 CONTROLS = {
@@ -115,9 +177,21 @@ def make_job(
     dataset: str, row: Row, family: str, quick: bool, recipes: Mapping[str, Recipe] | None = None
 ) -> Job:
     """The job of a model on a dataset, by the recipes given, else by those of the package."""
-    recipe = (recipes or {}).get(dataset) or load_recipe(dataset)
-    recipe = recipe.for_base(BASES[row.base])
+    recipe = (recipes or {}).get(dataset) or recipe_of(dataset, family)
+    recipe = recipe.for_base(BASES.get(row.base, row.base))
     return Job(quick_recipe(recipe) if quick else recipe, row, family, quick)
+
+
+def recipe_of(dataset: str, family: str) -> Recipe:
+    """The package's recipe of a dataset; of a user's dataset that of the kind it belongs to."""
+    if dataset in list_recipes():
+        return load_recipe(dataset)
+    return replace(load_recipe(_LIKE[family]), name=dataset, dataset=dataset, title=dataset)
+
+
+_LIKE = {"tu": "MUTAG", "tu-nested": "MUTAG", "ogb": "ogbg-moltox21", "node": "Texas",
+         "zinc": "ZINC-edge-features"}  # fmt: skip
+"""By family of protocols, the dataset whose recipe a user's dataset takes."""
 
 
 def jobs_of(
@@ -125,18 +199,19 @@ def jobs_of(
     only: Sequence[str] = (),
     quick: bool = False,
     recipes: Mapping[str, Recipe] | None = None,
+    added: Additions = NOTHING,
 ) -> list[Job]:
     """The jobs of some tables, each once, those of a dataset after one another."""
     found = {
         job.key: job
         for table in tables
-        for column in columns(table)
+        for column in columns(table, added)
         for row in selected(column, only)
         for family in column.families
         for job in [make_job(column.dataset, row, family, quick, recipes)]
     }
     if only and tables and not found:
-        held = [column for table in tables for column in columns(table)]
+        held = [column for table in tables for column in columns(table, added)]
         names = list(dict.fromkeys(column.dataset for column in held))
         methods = dict.fromkeys(row.method for column in held for row in column.rows)
         raise InputError(

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from ..errors import InputError
+from ..plugins import load_plugins_of_parent
 from .jobs import Job
 from .prefetch import Ahead
 from .training import OutOfTime, run_job
@@ -200,6 +201,7 @@ def _work(jobs: list[Job], settings: Settings, tasks: Any, events: Any) -> None:
     """A worker: takes jobs until there are none left. Ctrl-C is the parent's affair."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    load_plugins_of_parent()
     torch.set_num_threads(1)
     try:
         while (number := tasks.get()) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
@@ -33,19 +34,20 @@ def device_name(device: torch.device) -> str:
 def deterministic(device: torch.device) -> Iterator[None]:
     """Random state of its own, and on a CPU the same sums in the same order every time."""
     before = torch.are_deterministic_algorithms_enabled()
-    fills = torch.utils.deterministic.fill_uninitialized_memory
+    settings: Any = torch.utils.deterministic
+    fills = settings.fill_uninitialized_memory
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices):
         if device.type != "cpu":
             yield
             return
         torch.use_deterministic_algorithms(True)
-        torch.utils.deterministic.fill_uninitialized_memory = False  # every kernel writes it all
+        settings.fill_uninitialized_memory = False  # every kernel writes it all
         try:
             yield
         finally:
             torch.use_deterministic_algorithms(before)
-            torch.utils.deterministic.fill_uninitialized_memory = fills
+            settings.fill_uninitialized_memory = fills
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..data.samples import Samples
+from ..data.samples import Samples, load_dataset
 from ..data.split import Split, make_split
 from ..errors import InputError
 from ..graph.vocabulary import UnseenColours
@@ -130,7 +130,7 @@ class Fitted:
 
 
 def fit(
-    samples: Samples,
+    samples: Samples | str,
     model: Mapping[str, Any] | None = None,
     train: TrainConfig | None = None,
     split: Split | Sequence[Split] | None = None,
@@ -147,7 +147,7 @@ def fit(
     last checkpoint in ``folder`` to the same bits as one that was not.
 
     Args:
-        samples: with labels.
+        samples: with labels, see :func:`~gpnn.data.samples.load_dataset`; or what that takes.
         model: fields of :class:`~gpnn.nn.config.GPNNConfig`; what the data decides is filled in.
             ``base`` may be a module of your own.
         train: how to train; epochs and batches by the number of samples by default.
@@ -161,6 +161,8 @@ def fit(
             done.
         fresh: forget a run in the folder instead of resuming it.
     """
+    if isinstance(samples, str):
+        samples = load_dataset(samples)
     if not isinstance(ensemble, int) or ensemble < 1:
         raise InputError(f"ensemble must be a whole number from 1; got {ensemble!r}.")
     folds = split is not None and not isinstance(split, Split)

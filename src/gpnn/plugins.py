@@ -1,0 +1,81 @@
+"""Schemes, base GNNs and datasets of users, made known to every command.
+
+A plugin is a Python file that calls :func:`gpnn.register_scheme`, :func:`gpnn.register_base` or
+:func:`gpnn.register_dataset`. It is named by ``--plugin FILE.py``, or installed as an entry point
+of the group ``gpnn.plugins``, whose import registers. A plugin is code: load your own, or what you
+trust.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from .errors import InputError
+from .files import user_path
+
+__all__ = ["load_installed_plugins", "load_plugin", "load_plugins_of_parent"]
+
+_VARIABLE = "GPNN_PLUGINS"
+"""Tells processes that a command starts which files it has loaded."""
+
+
+def load_plugin(file: str | Path) -> None:
+    """Run a plugin file, once."""
+    path = user_path(file).resolve()
+    if path.suffix != ".py" or not path.is_file():
+        raise InputError(f"There is no plugin {file}. Give a Python file: --plugin FILE.py.")
+    name = f"gpnn_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    if name in sys.modules:
+        return
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except InputError as error:
+        del sys.modules[name]
+        raise InputError(f"The plugin {file} was refused: {error}") from None
+    except Exception as error:
+        del sys.modules[name]
+        line = _line(error, path)
+        where = f", line {line}" if line else ""
+        raise InputError(
+            f"The plugin {file} failed{where}: {type(error).__name__}: {error}. Fix the file."
+        ) from error
+    told = os.environ.get(_VARIABLE, "").split(os.pathsep)
+    os.environ[_VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, told), str(path)]))
+
+
+def _line(error: Exception, path: Path) -> int | None:
+    """The last line of the plugin itself that an error came through."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        if Path(trace.tb_frame.f_code.co_filename) == path:
+            found = trace.tb_lineno
+        trace = trace.tb_next
+    return found if found is not None else getattr(error, "lineno", None)
+
+
+def load_plugins_of_parent() -> None:
+    """In a process that a command started: the plugins of that command."""
+    load_installed_plugins()
+    for file in filter(None, os.environ.get(_VARIABLE, "").split(os.pathsep)):
+        load_plugin(file)
+
+
+def load_installed_plugins() -> None:
+    """Import what is installed under the entry point group ``gpnn.plugins``."""
+    for entry in entry_points(group="gpnn.plugins"):
+        try:
+            entry.load()
+        except Exception as error:
+            raise InputError(
+                f"The installed plugin {entry.name} ({entry.value}) failed: "
+                f"{type(error).__name__}: {error}. Fix or uninstall it."
+            ) from error
