@@ -14,10 +14,10 @@ from gpnn.bench.pyg_gin import PyGGIN, pyg_run
 from gpnn.cli import app
 from gpnn.data.samples import load_samples
 from gpnn.errors import InputError
-from gpnn.train.ready import make_ready
 from gpnn.train.replica import Replica, Schedule
 from gpnn.train.setup import set_up
-from gpnn.train.trainer import Engine
+from gpnn.train.stage import stage
+from gpnn.train.trainer import Trainer
 from train.sets import samples
 
 CPU = torch.device("cpu")
@@ -67,12 +67,12 @@ def test_what_is_absent_or_too_large_is_said(monkeypatch):
     monkeypatch.setattr(bench, "CASES", cases)
     monkeypatch.setattr(bench, "locate", lambda name, _: None if name == "ogbg-molhiv" else "here")
 
-    def full(ready, device):
-        if len(ready.replicas) == 2:
+    def full(staged, device):
+        if len(staged.replicas) == 2:
             raise torch.OutOfMemoryError
-        return Engine(ready, device)
+        return Trainer(staged, device)
 
-    monkeypatch.setattr(bench, "Engine", full)
+    monkeypatch.setattr(bench, "Trainer", full)
     result = bench.run_engine_bench("cpu")
     assert result["left_out"] == ["molecules"]
     assert result["rows"][-1]["ratio"] is None and not result["steps"]
@@ -93,14 +93,14 @@ def test_the_floor_counts_parameters_and_what_the_gradient_needs():
 
     def make():
         schedule = Schedule(epochs=1, batch_size=5, steps=2)
-        made.append(Engine(make_ready(setup, replicas, schedule), CPU))
+        made.append(Trainer(stage(setup, replicas, schedule, resident=True), CPU))
         return made[-1]
 
     engine = make()
     before = engine.adam.value.clone()
     found = step.floor_bytes(engine)
     assert found["parameters"] == 3 * engine.parameters * 4 * 6
-    vertices = engine.batches.batch(engine.plan[0]).x.shape[1]
+    vertices = engine.source.batches.batch(engine.source.plan[0]).features.shape[1]
     assert found["activations"] > 2 * 3 * vertices * 4 * 4 * 2  # one row a vertex, layer and map
     assert torch.equal(engine.adam.value, before)
 
@@ -114,7 +114,7 @@ def test_a_step_cut_short_leaves_out_what_follows():
 
     def make():
         schedule = Schedule(epochs=1, batch_size=5, steps=2)
-        made.append(Engine(make_ready(setup, replicas, schedule), CPU))
+        made.append(Trainer(stage(setup, replicas, schedule, resident=True), CPU))
         return made[-1]
 
     engine = make()
@@ -128,11 +128,13 @@ def test_a_step_cut_short_leaves_out_what_follows():
     assert [torch.equal(one.adam.value, before) for one in made[1:]] == [True] * 2 + [False] * 2
     *_, learned, whole = made
     whole.step.zero_()
-    whole.prime()
+    whole.source.reset(whole.step)
     whole.train_step()
-    assert torch.equal(learned.held[0].graph_id, engine.plan[0])  # only a whole step moves on
-    assert torch.equal(whole.held[0].graph_id, engine.plan[1])
-    assert not torch.equal(engine.plan[0], engine.plan[1])
+    assert torch.equal(
+        learned.source.held[0].graph_id, engine.source.plan[0]
+    )  # only a whole step moves on
+    assert torch.equal(whole.source.held[0].graph_id, engine.source.plan[1])
+    assert not torch.equal(engine.source.plan[0], engine.source.plan[1])
 
 
 @pytest.mark.usefixtures("one_thread")

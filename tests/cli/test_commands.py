@@ -193,7 +193,7 @@ def test_a_large_graph_is_not_drawn(gpnn, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["search", "MUTAG"], "gpnn: interrupted: the same command goes on\n"),
+        (["search", "MUTAG"], "gpnn: interrupted: the same command resumes\n"),
         (["search", "MUTAG", "--fresh"], "gpnn: interrupted\n"),
         (["schemes"], "gpnn: interrupted\n"),
     ],

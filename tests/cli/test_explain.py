@@ -28,7 +28,7 @@ def test_table_and_picture(gpnn: Callable[..., Any], model: Path, tmp_path: Path
     result = gpnn("explain", model, "MUTAG:5", "--out", out)
     assert result.code == 0, result.err
     for said in ("part (core-degree)", "vertices", "contribution", "Shapley value",
-                 "2, degree > 2", "logit of", "without parts", "probability"):  # fmt: skip
+                 "2, degree > 2", "logit of", "without any part", "probability"):  # fmt: skip
         assert said in result.out, said
     assert out.read_bytes()[:4] == b"\x89PNG"
     assert "wrote" in result.err

@@ -57,15 +57,15 @@ def test_train_says_what_it_inferred(table: Path, tmp_path: Path) -> None:
         "classes   no (10), yes (10)",
         "features  molecule: 9 columns of",
         "split     16 train, 2 valid, 2 test (stratified)",
-        "few       2 validate: which epoch is best is mostly chance",
+        "note      only 2 validate: the best epoch is mostly chance",
         "parameters)",
         "epoch 3/3  loss",
         "ETA",
     ):
         assert said in result.stderr, said
-    assert "accuracy: valid" in result.stdout
+    assert "valid accuracy" in result.stdout and "epoch" in result.stdout
     names = {path.name for path in (tmp_path / "m").iterdir()}
-    assert names == {"checkpoint.safetensors", "curves.png", "model.json", "model.safetensors"}
+    assert names == {"curves.png", "model.json", "model.safetensors"}
 
 
 def test_train_with_distances(table: Path, tmp_path: Path) -> None:
@@ -73,8 +73,9 @@ def test_train_with_distances(table: Path, tmp_path: Path) -> None:
     with pytest.warns(UserWarning):
         result = run(*words)
     assert "d=2, distances" in result.stderr
-    config = json.loads((tmp_path / "m" / "model.json").read_text())["config"]
-    assert (config["d"], config["distances"]) == (2, True)
+    card = json.loads((tmp_path / "m" / "model.json").read_text())
+    structure = card["members"][0]["config"]["structure"]
+    assert (structure["d"], structure["distances"]) == (2, True)
     with pytest.warns(UserWarning):
         run("predict", str(tmp_path / "m"), str(table))
 
@@ -92,13 +93,13 @@ def test_train_as_json_and_again(table: Path, tmp_path: Path) -> None:
     again = json.loads(result.stdout)
     assert first["resumed"] == 0
     assert again["resumed"] == 3
-    assert "going on after epoch 3 of the run in" in result.stderr
+    assert "the run was finished already" in result.stderr
     assert again["metrics"] == first["metrics"]
     assert first["split"] == {"how": "stratified", "train": 16, "valid": 2, "test": 2}
     assert first["skipped"] == [
         {"row": 21, "reason": "'not smiles' is not SMILES that RDKit can read"}
     ]
-    assert len(first["history"]) == 3
+    assert [len(one) for one in first["histories"]] == [3]
     with pytest.warns(UserWarning):
         run(*words, "--seed", "1", fails="holds another run (other split; seed: 0 there, 1 here)")
         fresh = json.loads(run(*words, "--seed", "1", "--fresh").stdout)
@@ -218,8 +219,37 @@ def test_mistakes(table: Path, tmp_path: Path) -> None:
     run("train", str(table), "--epochs", "0", fails="epochs must be a whole number from 1")
     run("train", str(table), "--threads", "0", fails="--threads must be 1 or more")
     run("train", str(table), "--out", str(table), fails="is a file. Name a folder")
-    run("train", "nowhere.csv", fails="'nowhere.csv' is no file or folder")
+    run("train", "nowhere.csv", fails="There is no file nowhere.csv")
     run("train", str(table), "--scheme", "odd", fails="odd")
     with pytest.warns(UserWarning):
         run("train", str(table), "--out", str(tmp_path / "m"), "--base", "gan",
             fails="Unknown base 'gan'. Choose one of gin, gine, gcn, gat, sage")  # fmt: skip
+
+
+def test_cross_validation(table: Path, tmp_path: Path) -> None:
+    words = ["train", str(table), "--out", str(tmp_path / "m"), "--folds", "4", *QUICK]
+    with pytest.warns(UserWarning):
+        result = run(*words)
+    assert "4 folds, the first" in result.stderr
+    assert "mean over 4 folds ± s.d." in " ".join(result.stdout.split())
+    rows = rows_of(tmp_path / "m" / "folds.csv")
+    assert len(rows) == 20 and {row["fold"] for row in rows} == {"1", "2", "3", "4"}
+    assert {row["true alcohol"] for row in rows} == {"yes", "no"}
+    card = json.loads((tmp_path / "m" / "model.json").read_text())
+    assert len(card["members"]) == 4
+    right = sum(row["prediction"] == row["true alcohol"] for row in rows) / len(rows)
+    with pytest.warns(UserWarning):
+        told = json.loads(run(*words, "--json").stdout)
+    assert told["metrics"]["test"]["accuracy"] == pytest.approx(right)  # folds of five each
+    run(*words, "--ensemble", "2", fails="either --folds or --ensemble")
+
+
+def test_networks_that_answer_together(table: Path, tmp_path: Path) -> None:
+    words = ["train", str(table), "--out", str(tmp_path / "m"), "--ensemble", "3", *QUICK]
+    with pytest.warns(UserWarning):
+        result = run(*words)
+    assert "mean answer of 3 networks ± s.d. over them" in " ".join(result.stdout.split())
+    source = tmp_path / "new.csv"
+    source.write_text("smiles\nCCO\nCCCC\n")
+    told = json.loads(run("predict", str(tmp_path / "m"), str(source), "--json").stdout)
+    assert "spread p(yes)" in told["rows"][0]

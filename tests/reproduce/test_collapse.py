@@ -32,7 +32,7 @@ class Naive(GPNN):
 
     def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)  # type: ignore[arg-type]
-        self.head_norm = Through()  # type: ignore[assignment]
+        self.head.norm = Through()  # type: ignore[assignment]
 
 
 def above_majority(data: Path, row: Row, seeds: int, **changes: Any) -> float:

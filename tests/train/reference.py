@@ -20,7 +20,6 @@ from gpnn.nn.norm import WeightedBatchNorm
 from gpnn.train.adamw import parameter_groups
 from gpnn.train.replica import Curves, IntArray, Replica, Schedule
 from gpnn.train.setup import Setup, set_up
-from gpnn.train.trainer import SETTLED
 
 __all__ = ["OneModel", "train_one_by_one"]
 
@@ -46,7 +45,7 @@ def train_one_by_one(
             run.set_rate(replica.lr * schedule.rate(epoch))
             batches = schedule.batches(replica, epoch, steps)
             loss[r, epoch] = run.train(batches)
-            run.settle(batches[-SETTLED:])
+            run.settle(replica.sample())
             valid[r, epoch] = run.measure(replica.valid)
             test[r, epoch] = run.measure(replica.test)
     return Curves(samples.metric, loss, valid, test, parameters, 0.0, "CPU")
@@ -78,21 +77,15 @@ class OneModel:
         return float(torch.stack(losses).mean())
 
     @torch.no_grad()
-    def settle(self, batches: list[IntArray]) -> None:
-        """Statistics of the weights as they are now: the mean over these batches of what each of
-        them has, from the first."""
+    def settle(self, ids: IntArray) -> None:
+        """Statistics of the weights as they are now, over these graphs, without dropout."""
         norms = [one for one in self.net.modules() if isinstance(one, WeightedBatchNorm)]
         self.net.eval()
-        found: list[list[tuple[Tensor, Tensor]]] = []
-        for ids in batches:
-            for one in norms:
-                one.train()
-                one.momentum = 1.0
-            self.net(self._batch(ids)[0])
-            found.append([(one.running_mean.clone(), one.running_var.clone()) for one in norms])
-        for number, one in enumerate(norms):
-            one.running_mean.copy_(torch.stack([each[number][0] for each in found]).mean(0))
-            one.running_var.copy_(torch.stack([each[number][1] for each in found]).mean(0))
+        for one in norms:
+            one.train()
+            one.momentum = 1.0
+        self.net(self._batch(ids)[0])
+        for one in norms:
             one.momentum = 0.1
 
     @torch.no_grad()

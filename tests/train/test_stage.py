@@ -73,4 +73,4 @@ def test_the_device_gets_the_plan() -> None:
     assert isinstance(source, ResidentSource) and one.plan is not None and one.rooms is not None
     assert torch.equal(source.plan, one.plan.train)
     assert torch.equal(source.measure_plan, one.plan.measure)
-    assert (source.batches.room, source.checks.room) == one.rooms
+    assert (source.batches.room, source.checks.room) == (one.rooms[0], one.rooms[2])

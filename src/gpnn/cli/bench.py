@@ -100,6 +100,25 @@ def engine(
     _deliver(result, to_markdown(result, f"gpnn bench engine{options}"), out, json)
 
 
+@app.command("train")
+def train(
+    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="MUTAG and few runs only, under a minute.")
+    ] = False,
+    out: Out = None,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Race an epoch of gpnn train, one model and five, against a plain PyTorch loop."""
+    from ..bench.train import run_train_bench, to_markdown
+
+    console = notes()
+    result = run_train_bench(device, quick, data, lambda text: console.print(f"[dim]{text}[/dim]"))
+    options = f" --device {device}" * (device != "auto") + " --quick" * quick
+    _deliver(result, to_markdown(result, f"gpnn bench train{options}"), out, json)
+
+
 def _deliver(result: dict[str, Any], report: str, out: Path | None, json: bool) -> None:
     from ..files import write_text
 

@@ -99,6 +99,7 @@ def train(
     A run that was interrupted resumes where it stopped when the same command is given again.
     """
     from ..data.split import make_folds, make_split
+    from ..graph.schemes import get_scheme
     from ..graph.structure import Structure
     from ..plots.curves import draw_curves
     from ..plots.save import save
@@ -115,7 +116,7 @@ def train(
     }  # fmt: skip
     TrainConfig.sized(1, **given)
     model: dict[str, Any] = {
-        "structure": Structure(scheme, interactions, d, layers, distances),
+        "structure": Structure(get_scheme(scheme).name, interactions, d, layers, distances),
         "hidden": hidden,
         "gpnn": not baseline,
     }
@@ -144,6 +145,8 @@ def train(
     if fitted.out_of_fold is not None:
         files.append(folder / "folds.csv")
         _write_folds(files[1], samples, fitted)
+    if fitted.resumed and fitted.resumed == max(fitted.loaded.about["epochs"]):
+        notes().print("the run was finished already: nothing was trained", markup=False)
     if json:
         emit(_document(source, samples, fitted, folder))
     else:
@@ -264,9 +267,6 @@ def _document(source: str, samples: Samples, fitted: Fitted, folder: Path) -> di
 
 
 def _show(fitted: Fitted, folder: Path, files: list[Path]) -> None:
-    about = fitted.loaded.about
-    if fitted.resumed and fitted.resumed == max(about["epochs"]):
-        notes().print("the run was finished already: nothing was trained", markup=False)
     show(f"{fitted.loaded.model}")
     if len(fitted.members) == 1:
         show(*_one_network(fitted))

@@ -20,6 +20,7 @@ from ..files import write_text
 from ..graph.readers.archive import cache_root
 from .cache import code
 from .datasets import get, locate
+from .tasks import Task
 
 __all__ = ["PAPER", "DatasetStatistics", "PaperStatistics", "dataset_statistics"]
 
@@ -124,7 +125,7 @@ def _count(name: str, data: str | Path | None) -> DatasetStatistics:
     graphs, nodes = raw.graphs, raw.nodes
     columns = raw.kind in (FEATURES, MOLECULE)
     labels = [values[~np.isnan(values)] for values in raw.targets.values()]
-    numbers = raw.task is not None and not raw.task.has_classes and raw.task.metric == "mae"
+    numbers = raw.task is Task.REGRESSION
     return DatasetStatistics(
         graphs=len(graphs),
         nodes=graphs.num_nodes / len(graphs),

@@ -53,6 +53,8 @@ class Dropout(nn.Dropout):
         if not self.training:
             return x
         assert rows is not None
+        if x.dim() == 2:
+            return self.forward(x.unsqueeze(0), rows.view(1, -1), call).squeeze(0)
         own = kernels(x)
         if own is not None:
             out: Tensor = own.drop(x, self.draw, CALLS * self.draw.site + call, rows)

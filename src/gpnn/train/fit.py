@@ -68,14 +68,14 @@ class TrainConfig:
         patience is three tenths of them.
         """
         excess = max(1.0, samples / 1_000)
-        epochs = given.get("epochs") or max(30, round(200 * excess ** (-1 / 3)))
-        size = given.get("batch_size") or min(256, round(32 * excess**0.5))
-        usual = {
-            "halve_every": max(1, epochs // 4),
-            "patience": max(10, round(0.3 * epochs)),
+        chosen = {
+            "epochs": max(30, round(200 * excess ** (-1 / 3))),
+            "batch_size": min(256, round(32 * excess**0.5)),
         }
-        rest = {name: value for name, value in given.items() if value is not None}
-        return cls(**{**usual, **rest, "epochs": epochs, "batch_size": size})
+        chosen |= {name: value for name, value in given.items() if value is not None}
+        epochs = chosen["epochs"]
+        usual = {"halve_every": max(1, epochs // 4), "patience": max(10, round(0.3 * epochs))}
+        return cls(**(usual | chosen))
 
     @property
     def schedule(self) -> Schedule:

@@ -25,6 +25,7 @@ class Plan:
     Attributes:
         train: [epochs · steps, R, B]; one row for all steps in a node task.
         steps: of an epoch.
+        sample: the graphs over which statistics are taken before measuring, [R, S].
         measure: the graphs measured after an epoch, [parts, R, M].
         valid, test: which of the things measured belong to which set, bool [R, things]: graphs in
             the order of ``measure``, or vertices.
@@ -33,6 +34,7 @@ class Plan:
 
     train: Tensor
     steps: int
+    sample: Tensor
     measure: Tensor
     valid: Tensor
     test: Tensor
@@ -47,7 +49,7 @@ def make_plan(replicas: Sequence[Replica], schedule: Schedule, vertices: int | N
             torch.from_numpy(np.stack([_mask(getattr(one, part), vertices) for one in replicas]))
             for part in ("valid", "test", "train")
         )
-        return Plan(once, 1, once, *masks)
+        return Plan(once, 1, once[0], once, *masks)
     steps = schedule.steps_of(replicas[0])
     train = _stream(replicas, schedule, steps)
     longest = max(len(one.valid) + len(one.test) for one in replicas)
@@ -62,6 +64,7 @@ def make_plan(replicas: Sequence[Replica], schedule: Schedule, vertices: int | N
     return Plan(
         torch.from_numpy(train),
         steps,
+        torch.from_numpy(_padded([one.sample() for one in replicas])),
         torch.from_numpy(measure.reshape(len(replicas), parts, width)).transpose(0, 1).contiguous(),
         torch.from_numpy(kind == 1),
         torch.from_numpy(kind == 2),
@@ -84,6 +87,13 @@ def _stream(replicas: Sequence[Replica], schedule: Schedule, steps: int) -> NDAr
             seen[epoch][filled] = schedule.order(replicas[same[0]], epoch, steps)
         train[:, :, same] = seen[:, :, None]
     return train.reshape(-1, len(replicas), widest)
+
+
+def _padded(ids: Sequence[IntArray]) -> NDArray[np.int32]:
+    out = np.full((len(ids), max(map(len, ids))), -1, np.int32)
+    for r, own in enumerate(ids):
+        out[r, : len(own)] = own
+    return out
 
 
 def _mask(ids: IntArray, size: int) -> np.ndarray:

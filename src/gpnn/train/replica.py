@@ -16,6 +16,9 @@ __all__ = ["Curves", "Paused", "Replica", "Schedule"]
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
+SAMPLED = 256
+"""Graphs of a replica over which statistics are taken before it is measured, at most."""
+
 
 class Paused(Exception):
     """Training was ended before its last epoch because ``progress`` said so."""
@@ -60,6 +63,10 @@ class Replica:
         """Seed and training part. Replicas that have both in common start from the same weights and
         see the same batches, whatever else they differ in."""
         return self.seed, self.train.tobytes()
+
+    def sample(self) -> IntArray:
+        """Training samples that stand for all where statistics are taken, the same every time."""
+        return np.random.default_rng(self.seed).permutation(self.train)[:SAMPLED]
 
 
 @dataclass(frozen=True)

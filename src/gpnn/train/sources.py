@@ -56,9 +56,8 @@ class BatchSource(ABC):
         """The next step will be this one."""
 
     @abstractmethod
-    def recent(self, step: Tensor, count: int) -> Iterator[GraphBatch]:
-        """The batches of the last steps of an epoch that ended before this step, ``count`` at
-        most."""
+    def sample(self) -> GraphBatch:
+        """Training graphs over which statistics are taken, always the same."""
 
     @abstractmethod
     def measured(self) -> Iterator[Measured]:
@@ -96,6 +95,7 @@ class HostSource(BatchSource):
         self.epoch = -1
         self.orders: list[list[IntArray]] = []
         self.kept: list[Measured] | None = None
+        self.sampled: GraphBatch | None = None
         self.whole: tuple[GraphBatch, Tensor] | None = None
         if self.task.node_level:
             everything = np.arange(len(self.prepared))
@@ -112,12 +112,12 @@ class HostSource(BatchSource):
         ids = [order[number] for order in self.orders]
         return self._batch(ids), self._labels(ids)
 
-    def recent(self, step: Tensor, count: int) -> Iterator[GraphBatch]:
+    def sample(self) -> GraphBatch:
         if self.whole is not None:
-            yield self.whole[0]
-            return
-        for back in range(min(count, self.steps), 0, -1):
-            yield self.take(step - back)[0]
+            return self.whole[0]
+        if self.sampled is None:
+            self.sampled = self._batch([one.sample() for one in self.replicas])
+        return self.sampled
 
     def measured(self) -> Iterator[Measured]:
         if self.kept is not None:
@@ -193,7 +193,7 @@ class ResidentSource(BatchSource):
         self,
         setup: Setup,
         plan: Plan,
-        rooms: tuple[Capacity, Capacity],
+        rooms: tuple[Capacity, ...],
         device: torch.device,
         dtype: torch.dtype,
     ) -> None:
@@ -206,15 +206,18 @@ class ResidentSource(BatchSource):
         self.valid, self.test = plan.valid.to(device), plan.test.to(device)
         self.batches = self.checks = Assembler(resident, rooms[0], dtype)
         if not node:
-            self.checks = Assembler(resident, rooms[1], dtype)
+            self.checks = Assembler(resident, rooms[2], dtype)
         self.whole: GraphBatch | None = None
         first = torch.zeros(1, dtype=torch.int64, device=device)
         if node:
             assert plan.labels is not None
             self.whole = self.batches.batch(self.plan[0])
+            self.sampled = self.whole
             self.held = self.whole, torch.where(plan.labels.to(device), self.y[:-1], -1)
         else:
             self.held = tree_map_only(Tensor, Tensor.clone, self.batch_of(first))
+            chosen = Assembler(resident, rooms[1], dtype).batch(plan.sample.to(device))
+            self.sampled = tree_map_only(Tensor, Tensor.clone, chosen)
 
     def take(self, step: Tensor) -> tuple[GraphBatch, Tensor]:  # noqa: ARG002
         return self.held
@@ -237,12 +240,8 @@ class ResidentSource(BatchSource):
         ids = self.plan.index_select(0, step % len(self.plan)).squeeze(0)
         return self.batches.batch(ids), self.y[ids.long()]
 
-    def recent(self, step: Tensor, count: int) -> Iterator[GraphBatch]:
-        if self.whole is not None:
-            yield self.whole
-            return
-        for back in range(min(count, self.steps), 0, -1):
-            yield self.batch_of(step - back)[0]
+    def sample(self) -> GraphBatch:
+        return self.sampled
 
     def measured(self) -> Iterator[Measured]:
         if self.whole is not None:

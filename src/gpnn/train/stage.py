@@ -30,7 +30,7 @@ class Staged:
         nets: the network every replica starts from; replicas of one origin have the same.
         shift, scale: of the targets, [R, 1, targets].
         plan, rooms: where batches are put together on the device, which graphs every replica sees
-            in every step, and the room of the batches that are trained and measured.
+            in every step, and the room of the batches that are trained, sampled and measured.
     """
 
     setup: Setup
@@ -41,7 +41,7 @@ class Staged:
     shift: Tensor
     scale: Tensor
     plan: Plan | None = None
-    rooms: tuple[Capacity, Capacity] | None = None
+    rooms: tuple[Capacity, ...] | None = None
 
     @property
     def steps(self) -> int:
@@ -75,7 +75,9 @@ def stage(
         plan = make_plan(replicas, schedule, len(setup.samples) if node else None)
         laid = setup.resident(CPU)
         room = capacity(laid, plan.train)
-        rooms = room, room if node else capacity(laid, plan.measure)
+        rooms = (room,) * 3
+        if not node:
+            rooms = room, capacity(laid, plan.sample[None]), capacity(laid, plan.measure)
     shifts, scales = zip(*(setup.scaling(one) for one in replicas), strict=True)
     nets: dict[tuple[int, bytes], GPNN] = {}
     for one in replicas:

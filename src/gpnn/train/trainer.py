@@ -46,8 +46,6 @@ __all__ = [
 ]
 
 SAVE_SECONDS = 15.0
-SETTLED = 8
-"""Batches over which statistics are taken before a network is measured."""
 NORMS = (WeightedBatchNorm, nn.modules.batchnorm._BatchNorm)
 
 
@@ -129,8 +127,8 @@ class Trainer:
         return out if self.source.stacked else out.unsqueeze(0)
 
     def settle(self) -> None:
-        """Let running statistics be those of the weights as they are now: over the last batches of
-        the epoch, without dropout.
+        """Let running statistics be those of the weights as they are now, over training graphs that
+        stay the same, without dropout.
 
         The statistics that a training leaves behind lag: they were taken with the weights of
         earlier steps, and with dropout. Where graphs are few the lag spoils what is measured: a
@@ -140,11 +138,9 @@ class Trainer:
         norms = [one for one in self.net.modules() if isinstance(one, NORMS)]
         before = [one.momentum for one in norms]
         for one in norms:
+            one.momentum = 1.0
             one.train()
-        for number, batch in enumerate(self.source.recent(self.step, SETTLED)):
-            for one in norms:
-                one.momentum = 1 / (number + 1)
-            self.net(batch)
+        self.net(self.source.sample())
         for one, momentum in zip(norms, before, strict=True):
             one.momentum = momentum
             one.eval()

@@ -213,7 +213,7 @@ def test_grouped_maps(replicas: int, rows: int, inner: int, outer: int, groups: 
         map_rows(x.cuda(), weight.cuda(), bias.cuda(), groups),
         _GroupedLinear.forward(*exact, groups),
     )
-    into_x, into_weight, into_bias = _Backward.forward(slope.double(), *exact[:2], groups)
+    into_x, into_weight, into_bias = _Backward.forward(slope.double(), *exact[:2], groups, True)
     close(map_rows(slope.cuda(), weight.mT.cuda(), None, groups), into_x)
     found, shift = outer_rows(x.cuda(), slope.cuda(), 3, groups, "right")
     assert shift is not None
