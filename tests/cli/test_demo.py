@@ -15,7 +15,8 @@ from gpnn.errors import InputError
 def test_demo(gpnn: Callable[..., Any], tmp_path: Path) -> None:
     result = gpnn("demo", "--folds", 3, "--epochs", 1, "--out", tmp_path)
     assert result.code == 0, result.err
-    for said in ("MUTAG: 188 graphs", "Molecule 2 partitioned by core-degree", "GPNN on GIN", "s.d.",
+    for said in ("MUTAG: 188 graphs",
+                 "Molecule 2 partitioned by core-degree", "GPNN on GIN", "s.d.",
                  "small demonstration split, not a benchmark: 188 molecules, 3 folds",
                  "larger class gives 66.5%", "GPNN less GIN, fold by fold",
                  "has not seen: predicted", "Shapley value"):  # fmt: skip

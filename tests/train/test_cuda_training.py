@@ -62,6 +62,7 @@ class OwnBase(nn.Module):
 
     def __init__(self, width: int = 16) -> None:
         super().__init__()
+        self.out_channels = width
         self.convs = nn.ModuleList(GINConv(nn.Linear(width, width)) for _ in range(2))
         self.norms = nn.ModuleList(nn.BatchNorm1d(width) for _ in range(2))
 
@@ -107,7 +108,7 @@ def test_a_network_alone() -> None:
     options = {"scheme": "core-degree", "interactions": "edges", "layers": 2}
     prepared = prepare(data.graphs, **options)
     torch.manual_seed(0)
-    net = GPNN.for_data(prepared, outputs=2, hidden=16, dropout=0.0)
+    net = GPNN(outputs=2, hidden=16, features=0, dropout=0.0, **prepared.options)
     found = []
     for device, dtype in (("cpu", torch.float64), ("cuda", torch.float32)):
         own = net.to(device, dtype)

@@ -60,8 +60,9 @@ def run_train_bench(
     """Rows of ``ratio`` = seconds of the plain loop for as many models / ours, one epoch each.
 
     An epoch is every training batch, forward, backward and AdamW, then the validation part; eight
-    of ten samples train and one validates. The plain loop (:class:`gpnn.bench.eager_loop.EagerLoop`)
-    trains one network at a time; several take it so many times as long. ``times_one`` is our
+    of ten samples train and one validates. The plain loop
+    (:class:`~gpnn.bench.eager_loop.EagerLoop`) trains one network at a time; several take it so
+    many times as long. ``times_one`` is our
     time for several networks divided by that for one. All ways take turns; medians count.
     """
     where = pick_device(device)
