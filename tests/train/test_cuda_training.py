@@ -66,12 +66,10 @@ class OwnBase(nn.Module):
         self.convs = nn.ModuleList(GINConv(nn.Linear(width, width)) for _ in range(2))
         self.norms = nn.ModuleList(nn.BatchNorm1d(width) for _ in range(2))
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> list[Tensor]:
-        out = []
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         for conv, norm in zip(self.convs, self.norms, strict=True):
             x = norm(conv(x, edge_index)).relu()
-            out.append(x)
-        return out
+        return x
 
 
 def test_a_base_of_the_users_own() -> None:
@@ -108,7 +106,7 @@ def test_a_network_alone() -> None:
     options = {"scheme": "core-degree", "interactions": "edges", "layers": 2}
     prepared = prepare(data.graphs, **options)
     torch.manual_seed(0)
-    net = GPNN(outputs=2, hidden=16, features=0, dropout=0.0, **prepared.options)
+    net = GPNN(outputs=2, hidden=16, dropout=0.0, **prepared.options)
     found = []
     for device, dtype in (("cpu", torch.float64), ("cuda", torch.float32)):
         own = net.to(device, dtype)

@@ -266,7 +266,14 @@ class GPNN(nn.Module):
                 each = functional.one_hot(batch.edges.label, self.config.edge_labels + 2)
                 features = each[:, 1:-1].to(x.dtype)
             given["edge_attr"] = features
-        out: Tensor = self.base(x, batch.edges.index, **given)
+        out = self.base(x, batch.edges.index, **given)
+        shape = (batch.num_nodes, self.base.out_channels)
+        if not isinstance(out, Tensor) or out.shape != shape:
+            got = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
+            raise InputError(
+                f"The base {type(self.base).__name__} must give one tensor [n, out_channels] = "
+                f"{list(shape)}; it gave {got}."
+            )
         return out
 
     def interact(self, x: Tensor, batch: GraphBatch) -> list[Tensor]:
