@@ -116,6 +116,13 @@ def test_a_base_of_ones_own_and_the_baseline():
         GPNN(config)
     with pytest.raises(InputError, match="out_channels"):
         GPNN(config, torch.nn.Linear(8, 5))
+
+    class Listed(Mine):
+        def forward(self, x, edge_index):
+            return [super().forward(x, edge_index)]
+
+    with pytest.raises(InputError, match=r"must give one tensor .* = \[\d+, 5\]; it gave list"):
+        GPNN(config, Listed())(prepared.batch([0, 1]))
     alone = model(prepared, gpnn=False)
     assert not any("convs" in name and "base" not in name for name, _ in alone.named_parameters())
     assert alone(prepared.batch([0])).shape == (1, 2)

@@ -113,7 +113,7 @@ def test_a_network_alone() -> None:
         own.zero_grad()
         out = own(prepared.batch().to(device, dtype))
         out.square().sum().backward()
-        slopes = [p.grad.cpu().double() for p in own.parameters() if p.grad is not None]
+        slopes = [p.grad.cpu().double().clone() for p in own.parameters() if p.grad is not None]
         found.append([out.detach().cpu().double(), *slopes])
     for expected, ours in zip(*found, strict=True):
         scale = expected.abs().max().clamp(min=1e-3)

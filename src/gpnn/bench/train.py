@@ -144,8 +144,7 @@ def _trainer(
     train, check = Capture(trainer, trainer.train_step), Capture(trainer, trainer.measure_step)
 
     def epoch() -> None:
-        trainer.step.zero_()
-        trainer.source.reset(trainer.step)
+        trainer.step.zero_()  # after the last batch of the plan the first was put together
         trainer.net.train()
         for _ in range(trainer.steps):
             train()

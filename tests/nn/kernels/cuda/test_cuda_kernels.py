@@ -270,13 +270,15 @@ def test_masks_are_equal_bit_for_bit() -> None:
 class _Two(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.a, self.b = nn.Parameter(torch.randn(3, 4, 5)), nn.Parameter(torch.randn(3, 700))
+        self.map = nn.Linear(1, 1)  # three replicas of a map; its weight decays
+        self.map.weight = nn.Parameter(torch.randn(3, 4, 5))
+        self.map.bias = nn.Parameter(torch.randn(3, 700))
 
 
 @on_cuda
 @pytest.mark.parametrize("decayed", [False, True])
 def test_steps_of_adam(decayed: bool) -> None:
-    from gpnn.nn.kernels.cuda import adam_step
+    from gpnn.nn.kernels.cuda import adamw_step
 
     torch.manual_seed(0)
     plain = _Two()
@@ -292,7 +294,7 @@ def test_steps_of_adam(decayed: bool) -> None:
         rate = torch.full((1,), 0.5**turn)
         reference.update(slopes, rate)
         flat = torch.cat([slope.flatten() for slope in slopes])
-        adam_step(ours, flat.cuda(), rate.cuda(), BETAS, EPS)
+        adamw_step(ours, flat.cuda(), rate.cuda(), BETAS, EPS)
         step += 1
         far += 1
     for name in ("value", "first", "second"):

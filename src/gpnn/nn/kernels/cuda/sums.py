@@ -105,7 +105,7 @@ def segment_sums(
     factor: Tensor | None = None,
 ) -> Tensor:
     """See :class:`gpnn.nn.segments.Segments`. Shapes: x [columns, f], onto [rows, f], factor [R]
-    of all rows of a replica → [rows, f]."""
+    (or one number) of all rows of a replica → [rows, f]."""
     rows, width = ptr.shape[0] - 1, x.shape[1]
     out = torch.empty(rows, width, dtype=x.dtype, device=x.device)
     if not out.numel():
@@ -120,7 +120,7 @@ def segment_sums(
         parts = torch.empty(count, width, dtype=x.dtype, device=x.device)
         _pieces[(count, across)](x, source, ptr, factors, parts, rows, width, rows.bit_length(),
                                  weight is not None, COLUMNS, DEEP)  # fmt: skip
-    block = rows if factor is None else rows // len(factor)
+    block = rows if factor is None else rows // factor.numel()
     _sums[(triton.cdiv(rows, ROWS), across)](
         x, source, ptr, factors, parts, x if onto is None else onto,
         x if factor is None else factor, out, rows, width, block, weight is not None, long,
