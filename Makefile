@@ -5,11 +5,12 @@ JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help setup demo test lint types bench docs clean clean-kernels
+.PHONY: help setup demo test portable lint types bench docs clean clean-kernels
 
 help:
 	@echo "make demo   set up, then train GPNN beside GIN on the embedded molecules, draw, explain"
 	@echo "make test   set up, lint, check types, run the tests"
+	@echo "make portable  the tests of network and training with the processor's plainest instructions"
 	@echo "make setup  build .venv only (TORCH=... picks another torch)"
 	@echo "make bench  the race against other libraries (a few minutes)"
 	@echo "make docs   the documentation site, into docs/_build/html"
@@ -35,6 +36,10 @@ types: setup
 
 test: lint types
 	$(BIN)/pytest -n $(JOBS)
+
+# Results must not depend on the processor: torch without its AVX kernels stands for another one.
+portable: setup
+	ATEN_CPU_CAPABILITY=default $(BIN)/pytest -n $(JOBS) tests/nn tests/train
 
 bench: setup
 	$(BIN)/gpnn bench partition

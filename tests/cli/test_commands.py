@@ -98,12 +98,12 @@ def test_compare_a_named_pair(gpnn, tmp_path):
     done = gpnn("compare", "decalin", "-s", "core-degree", "-o", tmp_path / "d.png", "--json")
     report = json.loads(done.out)
     verdicts = {(row["test"], row["interactions"]): row for row in report["results"]}
-    assert verdicts["1-wl", None]["tells_apart"] is False
-    assert verdicts["gpnn", "pairs"]["tells_apart"] is True
+    assert verdicts["1-wl", None]["distinguishes"] is False
+    assert verdicts["gpnn", "pairs"]["distinguishes"] is True
     assert verdicts["gpnn", "pairs"]["rounds"] == 3
     assert "in round 3, vertices" in verdicts["gpnn", "pairs"]["witness"]
     assert (tmp_path / "d.png").exists()
-    assert "tells apart?" in gpnn("compare", "rings", "-s", "core").out
+    assert "distinguishes?" in gpnn("compare", "rings", "-s", "core").out
 
 
 def test_compare_molecules_with_and_without_labels(gpnn):
@@ -112,8 +112,8 @@ def test_compare_molecules_with_and_without_labels(gpnn):
     plain = json.loads(
         gpnn("compare", "smiles:CCO", "smiles:CCN", "-s", "core", "--structure-only", "--json").out
     )
-    assert labelled["labels"] and all(row["tells_apart"] for row in labelled["results"])
-    assert not plain["labels"] and not any(row["tells_apart"] for row in plain["results"])
+    assert labelled["labels"] and all(row["distinguishes"] for row in labelled["results"])
+    assert not plain["labels"] and not any(row["distinguishes"] for row in plain["results"])
 
 
 def test_verify_on_the_atlas(gpnn, tmp_path):

@@ -112,7 +112,7 @@ def test_labels_nothing_can_be_learned_from(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match=r"The class 'b' is seen once .c1ccccc1.: a class needs"):
         load("a", "a", "b", "a")
-    with pytest.raises(InputError, match=r"only the class 'a'. There is nothing to tell apart"):
+    with pytest.raises(InputError, match=r"only the class 'a'. There is nothing to distinguish"):
         load("a", "a", "a")
     with pytest.raises(InputError, match=r"All values of target 0 are 0.5"):
         load("0.5", "0.5", "0.5")

@@ -57,14 +57,14 @@ def test_verdicts_are_those_of_the_lab(name, scheme):
     expected = compare(left, right, methods)
     assert [row["method"] for row in found["verdicts"]] == list(METHODS)
     for row, finding in zip(found["verdicts"], expected, strict=True):
-        assert (row["tells_apart"], row["round"]) == (finding.tells_apart, finding.rounds)
+        assert (row["distinguishes"], row["round"]) == (finding.distinguishes, finding.rounds)
     assert found["isomorphic"] is False
 
 
 def test_rounds_share_numbers_and_show_the_first_difference():
     found = analyse({"graphs": [RING, TRIANGLES], "interactions": "edges", "methods": []})
     run = found["methods"]["edges"]
-    assert (run["tells_apart"], run["round"]) == (True, 1)
+    assert (run["distinguishes"], run["round"]) == (True, 1)
     before, after = run["rounds"][0], run["rounds"][1]
     assert sorted(before[0]) == sorted(before[1])
     assert not set(after[0]) & set(after[1])
@@ -88,12 +88,12 @@ def test_rounds_refine_and_large_pieces_keep_their_number():
     assert sorted(colours) == sorted(palette(count))
 
 
-def test_isomorphic_graphs_are_never_told_apart():
+def test_isomorphic_graphs_are_never_distinguishes():
     club = nx.karate_club_graph()
     turned = nx.relabel_nodes(club, {v: (v * 7 + 3) % 34 for v in club})
     found = analyse({"graphs": [wire(club), wire(nx.Graph(sorted(turned.edges())))]})
     assert found["isomorphic"] is True
-    assert not any(row["tells_apart"] for row in found["verdicts"])
+    assert not any(row["distinguishes"] for row in found["verdicts"])
 
 
 def test_long_paths_are_cut_short_and_say_so():
@@ -101,7 +101,7 @@ def test_long_paths_are_cut_short_and_say_so():
     assert run["stable"] is None and len(run["rounds"]) == 41
     two = analyse({"graphs": [wire(nx.path_graph(120)), wire(nx.path_graph(121))],
                    "methods": ["1-wl"]})  # fmt: skip
-    assert two["methods"]["1-wl"]["tells_apart"] and two["methods"]["1-wl"]["round"] == 0
+    assert two["methods"]["1-wl"]["distinguishes"] and two["methods"]["1-wl"]["round"] == 0
 
 
 def test_a_difference_of_pairs_before_vertices():

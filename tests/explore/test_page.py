@@ -139,7 +139,7 @@ def test_schemes_and_views(screen):
     expect(page.caption()).to_contain_text(f"{inside} within edges, 0 cross edges")
 
 
-def test_step_to_the_round_that_tells_apart(screen):
+def test_step_to_the_round_that_distinguishes(screen):
     page = screen().open()
     page.choose("paint", "rounds")
     expect(page.caption()).to_contain_text("coloured by GPNN, all pairs, round 0")

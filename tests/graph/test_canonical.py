@@ -113,7 +113,7 @@ def test_hard_families(name: str) -> None:
     assert same_partition(mine.orbit, theirs.orbit)
 
 
-def test_regular_graphs_of_one_size_are_told_apart() -> None:
+def test_regular_graphs_of_one_size_are_distinguished() -> None:
     graphs = whole(
         [nx.random_regular_graph(4, 12, seed=i) for i in range(40)]
         + [nx.circulant_graph(12, [1, k]) for k in range(2, 6)]

@@ -164,9 +164,9 @@ def test_labels_are_read_at_every_door() -> None:
     for make in (molecule, pyg, lambda atoms: one_hot(pyg(atoms))):
         left, right = make("CCON"), make("COCN")
         assert as_graphs(left).node_labels.tolist() == [0, 0, 2, 1]
-        verdict = {str(one.method): one.tells_apart for one in compare(left, right)}
+        verdict = {str(one.method): one.distinguishes for one in compare(left, right)}
         assert verdict["isomorphism"] and verdict["1-wl"]
-        alike = {str(one.method): one.tells_apart for one in compare(left, make("NOCC"))}
+        alike = {str(one.method): one.distinguishes for one in compare(left, make("NOCC"))}
         assert alike["isomorphism"] is False
     both = as_graphs([pyg("CCON"), pyg("CO")])
     assert both.node_labels.tolist() == [0, 0, 2, 1, 0, 2]
@@ -194,8 +194,8 @@ def test_labels_of_edges() -> None:
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        (nx.karate_club_graph(), "78 edge weights are left aside"),
-        (sp.csr_array(np.array([[0, 2.5], [2.5, 0]])), "2 edge weights are left aside"),
+        (nx.karate_club_graph(), "78 edge weights are ignored"),
+        (sp.csr_array(np.array([[0, 2.5], [2.5, 0]])), "2 edge weights are ignored"),
         (nx.DiGraph([(0, 1), (1, 2)]), "The graph is directed: 2 reverse edges added"),
         (nx.Graph([(0, 0), (0, 1)]), "made simple and undirected: 1 self-loops dropped"),
         (np.array([[0, 1, 1], [1, 0, 2]]), "made simple and undirected: 1 reverse edges added"),
@@ -209,7 +209,7 @@ def test_what_is_left_aside_is_said(source: object, said: str) -> None:
 def test_labels_that_are_no_whole_numbers_are_left_aside_and_said() -> None:
     graph = nx.path_graph(2)
     nx.set_node_attributes(graph, {0: "C", 1: "N"}, "label")
-    with pytest.warns(InputNote, match="Labels of vertices are left aside: they are no whole"):
+    with pytest.warns(InputNote, match="Labels of vertices are ignored: they are no whole"):
         assert as_graphs(graph).node_labels is None
     del graph.nodes[1]["label"]
     graph.nodes[0]["label"] = 3

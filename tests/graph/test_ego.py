@@ -99,7 +99,7 @@ def test_fast_is_the_literal_definition(graphs: Graphs, radius: int) -> None:
 
 @pytest.mark.parametrize("radius", [1, 2])
 def test_fast_is_literal_on_symmetric_graphs(radius: int) -> None:
-    """Many equal cells, and egos that plain 1-WL cannot tell apart."""
+    """Many equal cells, and egos that plain 1-WL cannot distinguish."""
     graphs = Graphs.concatenate(
         [
             to_graphs(nx.convert_node_labels_to_integers(g))

@@ -63,11 +63,11 @@ def test_all_pairs_of_small_graphs(scheme):
     tables = [histograms(g, c) for g, c in zip(graphs, colours, strict=True)]
     for i, g in enumerate(graphs):
         for j, h in enumerate(graphs[:i]):
-            assert equal.told_apart(i, j) == (tables[i] != tables[j])
+            assert equal.distinguishes(i, j) == (tables[i] != tables[j])
             alike = same_parts(g, h, colours[i], colours[j])
-            assert parts.told_apart(i, j) == (not alike)
+            assert parts.distinguishes(i, j) == (not alike)
             borders = nx.is_isomorphic(boundary(g, colours[i]), boundary(h, colours[j]))
-            assert both.told_apart(i, j) == (not (alike and borders))
+            assert both.distinguishes(i, j) == (not (alike and borders))
 
 
 @given(networkx_graphs(9), st.integers(0, 99), st.sampled_from(SCHEMES))
@@ -75,8 +75,8 @@ def test_relabelled_copies_are_the_same_in_every_sense(graph, seed, scheme):
     one = to_graphs(graph)
     cut = partition(Graphs.concatenate([one, one.relabelled(permutation_of(one, seed))]), scheme)
     for notion in (lambda_equivalence, partition_isomorphism, interaction_isomorphism):
-        assert notion(cut).told_apart(0, 1) is False
-    assert isomorphism(cut.graphs).told_apart(0, 1) is False
+        assert notion(cut).distinguishes(0, 1) is False
+    assert isomorphism(cut.graphs).distinguishes(0, 1) is False
 
 
 def labelled(bonds: list[int], atoms: list[int]) -> Graphs:
@@ -95,13 +95,13 @@ def labelled(bonds: list[int], atoms: list[int]) -> Graphs:
 def test_labels_count(left, right, apart):
     graphs = Graphs.concatenate([labelled(*left), labelled(*right)])
     cut = partition(graphs, "trivial")
-    assert isomorphism(graphs).told_apart(0, 1) is apart
-    assert partition_isomorphism(cut).told_apart(0, 1) is apart
-    assert lambda_equivalence(cut).told_apart(0, 1) is apart
+    assert isomorphism(graphs).distinguishes(0, 1) is apart
+    assert partition_isomorphism(cut).distinguishes(0, 1) is apart
+    assert lambda_equivalence(cut).distinguishes(0, 1) is apart
 
 
 def test_an_unfinished_search_is_unknown():
     from gpnn.graph.isomorphism import Sameness
 
     found = Sameness(np.zeros((2, 2), np.uint64), np.array([True, False]))
-    assert found.told_apart(0, 1) is None
+    assert found.distinguishes(0, 1) is None

@@ -17,7 +17,7 @@ from gpnn.lab.named import NAMED_PAIRS, named_pair
 
 def verdicts(name: str, *methods: Method) -> list[bool | None]:
     _, left, right = named_pair(name)
-    return [finding.tells_apart for finding in compare(left, right, methods)]
+    return [finding.distinguishes for finding in compare(left, right, methods)]
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_the_network_agrees_with_the_refinement(pair, kind, apart):
     found = realise(left, right, "core-degree", kind, epochs=3)
     assert found.exact is apart
     assert found.reliable
-    assert found.told_apart is apart
+    assert found.distinguishes is apart
 
 
 def test_a_suite_is_summed_up(gpnn_suite):

@@ -52,7 +52,7 @@ def test_the_order_of_schemes_does_not_carry_over_as_stated(atlas):
     pair = found["degree ⊑ class-of-degree, cross"]
     left, right = pair["left"], pair["right"]
     both = side_by_side(parse_graph6(left), parse_graph6(right))
-    assert lambda_equivalence(partition(both, "degree")).told_apart(0, 1) is False
+    assert lambda_equivalence(partition(both, "degree")).distinguishes(0, 1) is False
     assert slowly_apart(left, right, "degree", "cross")
     # All vertices of both graphs get one and the same colour: the trivial scheme.
     assert not slowly_apart(left, right, "trivial", "cross")
@@ -81,14 +81,14 @@ def test_above_3_wl_the_upper_bound_fails(data_dir):
     ]
     assert sorted(cliques[0]) == sorted(cliques[1])
     cut = partition(side_by_side(parse_graph6(left), parse_graph6(right)), three_wl_and_cliques())
-    assert lambda_equivalence(cut).told_apart(0, 1) is False
+    assert lambda_equivalence(cut).distinguishes(0, 1) is False
     last = slow_gpnn(graphs, cliques, "cross", 1, False)[-1]
     assert len(set(equivalent(last))) == 2
 
 
 @pytest.mark.data
 def test_above_3_wl_the_variants_differ(data_dir):
-    """``edges`` tells graphs apart that ``cross`` does not, under 3-WL joined with K4 counts."""
+    """``edges`` distinguishes graphs that ``cross`` does not, under 3-WL joined with K4 counts."""
     row = verify(["sr"], select_claims(["variants-coincide-above-3-wl"]), str(data_dir))["rows"][0]
     example = next(one for one in row["examples"] if one["case"].endswith("edges ⊑ cross"))
     texts = example["left"], example["right"]

@@ -331,7 +331,7 @@ def test_graphs_cut_into_other_parts_are_refused():
     other = as_graphs([nx.complete_graph(5), nx.complete_graph(4)])
     apart = prepare(other, scheme="core", layers=1)
     made = GPNN(outputs=1, **first.options)
-    refused = r"prepared with vocabulary=\w+, and the model has vocabulary="
+    refused = r"prepared with colours=\w+, and the model has colours="
     with pytest.raises(InputError, match=refused):  # before it has met any graph
         made(apart.batch())
     assert first.parts == apart.parts and made(first.batch()).shape == (2, 1)
@@ -356,7 +356,7 @@ def test_a_model_knows_its_parts_from_its_state():
         net.load_state_dict(made.state_dict())
         assert net.vocabulary.digest == first.vocabulary.digest
         assert torch.equal(net.eval()(first.batch()), made.eval()(first.batch()))
-        with pytest.raises(InputError, match="the model has vocabulary="):
+        with pytest.raises(InputError, match="the model has colours="):
             net(apart.batch())
     with pytest.raises(InputError, match="holds 2 parts of scheme 'core', and the model has 4"):
         GPNN(outputs=1, **{**first.options, "parts": 5})

@@ -38,7 +38,7 @@ def compare(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Which method tells two graphs apart, after how many rounds, and by which colour."""
+    """Which method distinguishes two graphs, after how many rounds, and by which colour."""
     from ..graph.schemes import get_scheme
     from ..plots.save import check_format
 
@@ -107,12 +107,12 @@ def _show(names: list[str], graphs: list[Graphs], findings: list[Finding], label
         f"{name} ({g.num_nodes} vertices, {g.num_edges} edges)"
         for name, g in zip(names, graphs, strict=True)
     )
-    table = Table("method", "tells apart?", "round", "witness", title=title, title_justify="left")
+    table = Table("method", "distinguishes?", "round", "witness", title=title, title_justify="left")
     words = {True: "[bold green]yes[/bold green]", False: "no", None: "[yellow]unknown[/yellow]"}
     for finding in findings:
         table.add_row(
             str(finding.method),
-            words[finding.tells_apart],
+            words[finding.distinguishes],
             "" if finding.rounds is None else str(finding.rounds),
             finding.witness or "",
         )
@@ -120,7 +120,7 @@ def _show(names: list[str], graphs: list[Graphs], findings: list[Finding], label
 
 
 def _draw(graphs: list[Graphs], names: list[str], findings: list[Finding], out: Path) -> None:
-    """The colours of the first refinement that tells the graphs apart, at the round it does; a
+    """The colours of the first refinement that distinguishes the graphs, at the round it does; a
     GPNN variant if one does."""
     import numpy as np
 
@@ -130,7 +130,7 @@ def _draw(graphs: list[Graphs], names: list[str], findings: list[Finding], out: 
     from ..plots.save import save
 
     both = side_by_side(*graphs)
-    telling = [f for f in findings if f.tells_apart and f.rounds is not None]
+    telling = [f for f in findings if f.distinguishes and f.rounds is not None]
     telling.sort(key=lambda finding: finding.method.test != "gpnn")
     chosen = telling[0] if telling else findings[0]
     found = chosen.method.refinement(both)
@@ -138,10 +138,10 @@ def _draw(graphs: list[Graphs], names: list[str], findings: list[Finding], out: 
     witness = found.witness(0, 1)
     if witness is None:
         round_ = int(found.recorded.min())
-        title = f"{chosen.method}, round {round_}: not told apart"
+        title = f"{chosen.method}, round {round_}: not distinguished"
     else:
         round_ = witness.round
-        title = f"{chosen.method}, round {round_}: told apart"
+        title = f"{chosen.method}, round {round_}: distinguished"
     again = found._again((0, 1), round_)
     classes = unique_rows(again.at(round_).view(np.int64))[1]
     save(draw_comparison(both, classes, names, title), out)

@@ -1,4 +1,4 @@
-"""``gpnn expressivity``: how many hard graphs each method tells apart."""
+"""``gpnn expressivity``: how many hard graphs each method distinguishes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def expressivity(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Count the pairs a method tells apart, or the classes it sorts graphs into."""
+    """Count the pairs a method distinguishes, or the classes it sorts graphs into."""
     from ..files import write_text
     from ..graph.refine import interaction_type
     from ..graph.schemes import get_scheme

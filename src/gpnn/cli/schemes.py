@@ -1,4 +1,4 @@
-"""``gpnn schemes``: what there is to cut with."""
+"""``gpnn schemes``: the partitioning schemes."""
 
 from __future__ import annotations
 

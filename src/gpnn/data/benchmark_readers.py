@@ -52,7 +52,7 @@ def read_benchmark(name: str, data: str | Path | None, regression: bool = False)
 
 def read_tu_folder(folder: Path, regression: bool = False) -> Raw:
     """A TU collection: vertex labels, else attributes, else degrees; classes, else attributes of
-    the graphs. Attributes beside labels are left aside: in the molecule sets they are coordinates,
+    the graphs. Attributes beside labels are ignored: in the molecule sets they are coordinates,
     which turn with the molecule."""
     found = read_tu(folder)
     raw = plain(found.graphs)

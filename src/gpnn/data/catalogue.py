@@ -164,7 +164,7 @@ DATASETS: dict[str, Dataset] = {
             loaders.atlas,
         ),
         _lines("BREC", "400 pairs: graphs 2p and 2p + 1", "brec_pairs.g6", "BREC"),
-        _sat("EXP", "600 pairs that 1-WL cannot tell apart"),
+        _sat("EXP", "600 pairs that 1-WL cannot distinguish"),
         _sat("CEXP", "EXP with half of the pairs made distinguishable"),
         _lines("CSL", "150 circular skip links, 10 classes of 15", "csl.g6", "CSL"),
         _lines("graph8c", "all 11,117 connected graphs of 8 vertices", "graph8c.g6", "graph8c"),

@@ -149,7 +149,7 @@ def load_dataset(
     smiles: str | None = None,
     data: str | Path | None = None,
 ) -> Samples:
-    """A dataset with labels, ready for :func:`gpnn.fit`.
+    """A dataset with labels, ready for :func:`~gpnn.train.fit.fit`.
 
     Args:
         source: a name (``MUTAG``, ``ogbg-molhiv``, one that was registered), or a path that

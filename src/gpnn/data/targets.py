@@ -103,7 +103,7 @@ def check_labels(y: Tensor, task: Task, classes: tuple[str, ...], rows: Sequence
         counts = Counter(y[y >= 0].tolist())
         if len(counts) < 2:
             held = f"only the class {classes[next(iter(counts))]!r}" if counts else "no labels"
-            raise InputError(f"The target holds {held}. There is nothing to tell apart.")
+            raise InputError(f"The target holds {held}. There is nothing to distinguish.")
         once = [index for index, count in sorted(counts.items()) if count == 1]
         if once and not task.node_level:
             at = int((y == once[0]).nonzero()[0])
@@ -118,7 +118,7 @@ def check_labels(y: Tensor, task: Task, classes: tuple[str, ...], rows: Sequence
         if task is Task.REGRESSION and len(known) and bool((known == known[0]).all()):
             raise InputError(f"All values of target {index} are {known[0]:g}: nothing to learn.")
     if task is Task.MULTITASK and not bool(((y == 0).any(0) & (y == 1).any(0)).any()):
-        raise InputError("No target holds both 0 and 1. There is nothing to tell apart.")
+        raise InputError("No target holds both 0 and 1. There is nothing to distinguish.")
 
 
 def _encode_classes(

@@ -42,7 +42,7 @@ def analyse(request: dict[str, Any]) -> dict[str, Any]:
     cut = partition(asked.graphs, asked.scheme)
     found = {name: run(name, cut, asked.d) for name in asked.methods}
     pair = len(asked.graphs) == 2
-    apart = isomorphism(asked.graphs).told_apart(0, 1) if pair else None
+    apart = isomorphism(asked.graphs).distinguishes(0, 1) if pair else None
     return {
         "scheme": _scheme(asked),
         "d": asked.d,

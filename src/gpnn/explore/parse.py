@@ -40,7 +40,7 @@ def parse(request: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         ``graph`` (see :func:`~gpnn.explore.graph_json.card`), ``count`` of graphs in the text,
-        ``index``, and ``notes`` on what was dropped or left aside.
+        ``index``, and ``notes`` on what was dropped or ignored.
     """
     given = fields(request, "the request", needed=("kind", "text"), known=("name", "index"))
     kind = text(given["kind"], "kind")

@@ -26,7 +26,7 @@ __all__ = ["MAX_ROUNDS", "Rounds", "lasting_numbers", "run"]
 IntArray = NDArray[np.int64]
 
 MAX_ROUNDS = 40
-"""Rounds shown at most, unless the first that tells two graphs apart comes later."""
+"""Rounds shown at most, unless the first that distinguishes two graphs comes later."""
 FEW_ROUNDS = 8
 
 _Refine = Callable[[Partition, int, int | None], Refinement]
@@ -53,8 +53,8 @@ class Rounds:
         method: a name in ``METHODS``.
         numbers: class of every vertex of all graphs, one row per round, [rounds + 1, vertices].
         stable: the round after which no class splits, or ``None`` if it was not reached.
-        tells_apart: the verdict on two graphs, ``None`` for one.
-        round: the first round that tells them apart; for ``2-fwl`` and ``pairs`` by pairs, which
+        distinguishes: the verdict on two graphs, ``None`` for one.
+        round: the first round that distinguishes them; for ``2-fwl`` and ``pairs`` by pairs, which
             vertices may show only in ``vertex_round``.
         witness: the class that differs, with its counts in both graphs.
     """
@@ -62,7 +62,7 @@ class Rounds:
     method: str
     numbers: IntArray
     stable: int | None
-    tells_apart: bool | None = None
+    distinguishes: bool | None = None
     round: int | None = None
     vertex_round: int | None = None
     witness: str | None = None
@@ -83,7 +83,7 @@ class Rounds:
         """The line of the table."""
         return {
             "method": self.method,
-            "tells_apart": self.tells_apart,
+            "distinguishes": self.distinguishes,
             "round": self.round,
             "vertex_round": self.vertex_round,
             "witness": self.witness,

@@ -19,7 +19,7 @@ guessed at. Directed edges are symmetrised, self-loops and copies dropped, with 
 
 Labels are read: PyG's ``x`` and ``edge_attr`` where they are a column of whole numbers or one-hot
 rows, the attribute ``label`` of vertices and edges of a networkx graph where all of them are whole
-numbers. Other features are no part of ``Graphs``. What is left aside (weights, labels that are no
+numbers. Other features are no part of ``Graphs``. What is ignored (weights, labels that are no
 whole numbers, directions, self-loops) is told by an :class:`InputNote`. Torch and PyG are
 recognised without being imported; tensors of 64-bit integers are not copied.
 """
@@ -237,7 +237,7 @@ def _from_networkx(graph: Any) -> Graphs:
     )  # fmt: skip
     weights = sum(value is not None for *_, value in graph.edges(data="weight"))
     if weights:
-        note(f"{weights:,} edge weights are left aside: parts follow from structure alone.")
+        note(f"{weights:,} edge weights are ignored: parts follow from structure alone.")
     if graph.is_directed() and built.normalised.reversed_added == built.num_edges:
         note(f"The graph is directed: {built.normalised}.")
     return built if graph.is_directed() else undirected(built)
@@ -256,7 +256,7 @@ def _whole(labels: list[Any], of: str) -> list[int] | None:
         return given
     if given:
         why = "not all of them have one" if all(whole) else "they are no whole numbers"
-        note(f"Labels of {of} are left aside: {why}.")
+        note(f"Labels of {of} are ignored: {why}.")
     return None
 
 
@@ -275,7 +275,7 @@ def _from_scipy(matrix: Any) -> Graphs:
     src, dst = entries.row[real].astype(np.int64), entries.col[real].astype(np.int64)
     weights = int((entries.data[real] != 1).sum())
     if weights:
-        note(f"{weights:,} edge weights are left aside: parts follow from structure alone.")
+        note(f"{weights:,} edge weights are ignored: parts follow from structure alone.")
     return Graphs.from_edges(src, dst, matrix.shape[0])
 
 

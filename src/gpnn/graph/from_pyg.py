@@ -170,7 +170,7 @@ def _build(
         if edge_labels is None:
             raise
         built = Graphs.from_edges(src, dst, sizes, node_labels=node_labels, **given)
-    note("Labels of edges are left aside: the two directions of an edge differ.")
+    note("Labels of edges are ignored: the two directions of an edge differ.")
     return built
 
 

@@ -44,7 +44,7 @@ class Sameness:
     digest: NDArray[np.uint64]
     exact: NDArray[np.bool_]
 
-    def told_apart(self, g: int, h: int) -> bool | None:
+    def distinguishes(self, g: int, h: int) -> bool | None:
         """Whether two graphs differ; ``None`` if that is unknown."""
         if not (self.exact[g] and self.exact[h]):
             return None

@@ -190,7 +190,7 @@ add_scheme(
         _orbit,
         "the canonical form of the graph and the automorphism orbit of the vertex",
         "canonical labelling: exponential in the worst case, refused above a stated size",
-        "complete: tells all non-isomorphic graphs apart",
+        "complete: distinguishes all non-isomorphic graphs",
         3,
         lambda row: f"orbit {row[2]} of {_hashed(row)}",
     )

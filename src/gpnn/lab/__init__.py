@@ -1,1 +1,1 @@
-"""The expressivity lab: which method tells which graphs apart, and which claims hold."""
+"""The expressivity lab: which method distinguishes which graphs, and which claims hold."""

@@ -1,7 +1,7 @@
 """Every proposition, theorem and lemma of the paper as a statement that can fail.
 
-Reading of the order, as the paper defines it: A ⊑ B if B tells all pairs of graphs apart that A
-tells apart. On a finite domain: graphs that are equal for B are equal for A. A claim that begins
+Reading of the order, as the paper defines it: A ⊑ B if B distinguishes all pairs of graphs that A
+distinguishes. On a finite domain: graphs that are equal for B are equal for A. A claim that begins
 with "if λ₁ ⊒ λ₂ …" is checked where its premise holds on the same domain.
 """
 
@@ -63,11 +63,11 @@ def _lambda(domain: Domain, scheme: Scheme) -> IntArray:
 def _below(
     domain: Domain, case: str, a: IntArray, b: IntArray, a_name: str, b_name: str
 ) -> Outcome:
-    """A ⊑ B, with the smallest pair that A tells apart and B does not."""
+    """A ⊑ B, with the smallest pair that A distinguishes and B does not."""
     found = domain.find(b, a)
     if found is None:
         return Outcome(case, True)
-    return Outcome(case, False, domain.pair(found, f"{a_name} tells apart, {b_name} does not"))
+    return Outcome(case, False, domain.pair(found, f"{a_name} distinguishes, {b_name} does not"))
 
 
 def _exists(domain: Domain, case: str, same: IntArray, differ: IntArray, detail: str) -> Outcome:
@@ -322,7 +322,7 @@ CLAIMS = (
     Claim(
         "triangle-not-below-1-wl",
         "Remark after the k-core theorem",
-        "Triangle counts tell graphs apart that 1-WL does not.",
+        "Triangle counts distinguish graphs that 1-WL does not.",
         _triangle_not_below_one_wl,
     ),
 )

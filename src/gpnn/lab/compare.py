@@ -1,4 +1,4 @@
-"""Two graphs side by side: which method tells them apart, after how many rounds, and by what."""
+"""Two graphs side by side: which method distinguishes them, after how many rounds, and by what."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ __all__ = ["Finding", "compare", "side_by_side"]
 class Finding:
     """What one method says of two graphs.
 
-    ``tells_apart`` is ``None`` where the search for a canonical form gave up; ``rounds`` is the
+    ``distinguishes`` is ``None`` where the search for a canonical form gave up; ``rounds`` is the
     first round with different colours, for refinements; ``witness`` says which colour or part
     differs.
     """
 
     method: Method
-    tells_apart: bool | None
+    distinguishes: bool | None
     rounds: int | None
     witness: str | None
 
     def as_row(self) -> dict[str, Any]:
         return {
             **self.method.as_row(),
-            "tells_apart": self.tells_apart,
+            "distinguishes": self.distinguishes,
             "rounds": self.rounds,
             "witness": self.witness,
         }
@@ -66,7 +66,7 @@ def compare(
     >>> import networkx as nx
     >>> from gpnn import compare
     >>> two_rings = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
-    >>> {str(one.method): one.tells_apart for one in compare(nx.cycle_graph(6), two_rings)[:2]}
+    >>> {str(one.method): one.distinguishes for one in compare(nx.cycle_graph(6), two_rings)[:2]}
     {'1-wl': False, '3-wl': True}
     """
     graphs = side_by_side(as_graphs(left), as_graphs(right))
@@ -93,7 +93,7 @@ def _try(method: Method, graphs: Graphs, cut: Partition | None) -> Finding:
             f"vertices {len(witness.left)} | {len(witness.right)}"
         )
         return Finding(method, True, first, text)
-    apart = method.sameness(graphs, cut).told_apart(0, 1)
+    apart = method.sameness(graphs, cut).distinguishes(0, 1)
     reason = _structural_witness(method, cut) if apart and cut is not None else None
     return Finding(method, apart, None, reason)
 
@@ -109,7 +109,7 @@ def _structural_witness(method: Method, cut: Partition) -> str:
         return _edge_witness(cut)
     for part, label in enumerate(cut.labels):
         pieces, _ = cut.subgraph(part)
-        if isomorphism(pieces).told_apart(0, 1):
+        if isomorphism(pieces).distinguishes(0, 1):
             return f"the subgraphs of part {label}"
     return "the boundary subgraphs"
 

@@ -31,7 +31,7 @@ class Pair:
 @dataclass
 class Domain:
     """Graphs to compare, each with every other. ``equal(method)`` numbers the classes of graphs
-    that a method cannot tell apart."""
+    that a method cannot distinguish."""
 
     name: str
     graphs: Graphs

@@ -1,4 +1,4 @@
-"""Methods that tell graphs apart, under one roof."""
+"""Methods that distinguish graphs, under one roof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a trained network tell apart what the exact refinement tells apart? BREC's protocol.
+"""Does a trained network distinguish what the exact refinement distinguishes? BREC's protocol.
 
 For every pair (G, H) a fresh network of output dimension 16 is trained on 32 relabelled copies of
 each graph to make the outputs of G and H differ (cosine loss), and judged by Hotelling's test of
@@ -8,10 +8,10 @@ the 32 differences D_i = f(G_i) - f(H_i):
 
 the 95 % value for 16 dimensions and 32 samples. ε = 1e-7 and double precision keep rounding noise
 from looking like a difference. The same test between relabelled copies of one graph must stay below
-the value, or the pair counts as a failure of reliability and not as told apart.
+the value, or the pair counts as a failure of reliability and not as distinguished.
 
-The network gets as many layers as the exact refinement needs rounds to tell the pair apart (within
-limits; a pair it cannot tell apart gets up to ``BLIND_LAYERS``). The component feature, which adds
+The network gets as many layers as the exact refinement needs rounds to distinguish the pair (within
+limits; a pair it cannot distinguish gets up to ``BLIND_LAYERS``). The component feature, which adds
 power of its own, is off.
 """
 
@@ -61,7 +61,7 @@ class PairResult:
         return self.reliability < THRESHOLD
 
     @property
-    def told_apart(self) -> bool:
+    def distinguishes(self) -> bool:
         return self.reliable and self.statistic > THRESHOLD
 
 
@@ -121,7 +121,7 @@ def realise(
 
 
 def _needed(left: Graphs, right: Graphs, scheme: str, kind: str, d: int) -> tuple[bool, int]:
-    """Whether the exact refinement tells the pair apart, and the layers to give the network."""
+    """Whether the exact refinement distinguishes the pair, and the layers to give the network."""
     both = Graphs.concatenate([left, right])
     found = exact_gpnn(both, partition(both, scheme).colours, kind, d)
     first = found.first_difference(0, 1)
@@ -168,7 +168,7 @@ def realise_suite(
 ) -> dict[str, Any]:
     """The protocol on all pairs of a suite (or some), ``jobs`` at a time: one row of the report.
 
-    ``lost`` are pairs that the exact refinement tells apart and the network does not; ``beyond``,
+    ``lost`` are pairs that the exact refinement distinguishes and the network does not; ``beyond``,
     the other way round, can only be rounding.
     """
     chosen = list(range(suite.size)) if pairs is None else pairs
@@ -182,16 +182,16 @@ def realise_suite(
     by_category: dict[str, int] = {}
     for p, result in results.items():
         category = suite.categories[p]
-        by_category[category] = by_category.get(category, 0) + result.told_apart
+        by_category[category] = by_category.get(category, 0) + result.distinguishes
     return {
         "test": "gpnn-realised",
         "scheme": scheme,
         "interactions": interactions,
         "d": d,
-        "distinguished": sum(result.told_apart for result in results.values()),
+        "distinguished": sum(result.distinguishes for result in results.values()),
         "exact": sum(result.exact for result in results.values()),
         "unreliable": sum(not result.reliable for result in results.values()),
-        "lost": [p for p, result in results.items() if result.exact and not result.told_apart],
-        "beyond": [p for p, result in results.items() if not result.exact and result.told_apart],
+        "lost": [p for p, result in results.items() if result.exact and not result.distinguishes],
+        "beyond": [p for p, result in results.items() if not result.exact and result.distinguishes],
         "by_category": by_category,
     }

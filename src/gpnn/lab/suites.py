@@ -1,4 +1,4 @@
-"""Collections of graphs that are hard to tell apart, and how many of them a method separates."""
+"""Collections of graphs that are hard to distinguish, and how many of them a method separates."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ SUITES = {
     "brec": "400 pairs in six categories, from easy to beyond 3-WL",
     "csl": "150 circular skip link graphs in 10 isomorphism classes",
     "sr": "eight families of strongly regular graphs, compared inside each family",
-    "exp": "600 pairs that 1-WL cannot tell apart",
-    "cexp": "600 pairs, half of which 1-WL tells apart",
+    "exp": "600 pairs that 1-WL cannot distinguish",
+    "cexp": "600 pairs, half of which 1-WL distinguishes",
     "graph8c": "all 11,117 connected graphs of 8 vertices",
 }
 
@@ -45,7 +45,7 @@ _PAIRED = ("brec", "exp", "cexp")
 
 @dataclass(frozen=True)
 class Suite:
-    """Graphs to tell apart: pairs (2p, 2p + 1), or all graphs of a category from each other."""
+    """Graphs to distinguish: pairs (2p, 2p + 1), or all graphs of a category from each other."""
 
     name: str
     graphs: Graphs
@@ -85,7 +85,7 @@ def run_suite(
     methods: Sequence[Method],
     progress: Callable[[Method], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """How many pairs each method tells apart, or into how many classes graphs fall."""
+    """How many pairs each method distinguishes, or into how many classes graphs fall."""
     count = "distinguished" if suite.paired else "classes"
     results = []
     for method in methods:

@@ -43,12 +43,12 @@ class Terms(NamedTuple):
     d: int
     distances: bool
     parts: int
-    vocabulary: str
+    colours: str
 
     @classmethod
-    def of(cls, structure: Structure, parts: int, vocabulary: str) -> Terms:
+    def of(cls, structure: Structure, parts: int, colours: str) -> Terms:
         kind = structure.scheme, structure.interactions, structure.d, structure.distances
-        return cls(*kind, parts, vocabulary)
+        return cls(*kind, parts, colours)
 
     def differing(self, other: Terms) -> str:
         """What differs, in words."""

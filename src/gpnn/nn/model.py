@@ -304,7 +304,7 @@ class GPNN(nn.Module):
             )
         if batch.terms is None:
             return
-        met = self.parts_digest or batch.terms.vocabulary
+        met = self.parts_digest or batch.terms.colours
         own = Terms.of(self.config.structure, self.config.parts, met)
         if batch.terms != own:
             raise InputError(

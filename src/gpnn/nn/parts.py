@@ -104,7 +104,7 @@ class PairEmbedding(nn.Module):
     Args:
         keys: of the parts, see :func:`~gpnn.nn.part_weights.part_keys`, [parts].
         features: width of the result.
-        labels, hops: categories of edges, and the largest hop distance that is told apart; or 0.
+        labels, hops: categories of edges, and the largest hop distance that is distinguished; or 0.
         factored: whether the table is a product.
 
     Shapes: int rows [..., classes, 5] = (part of v, kind, part of u, label, hops) →

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_explanation"]
 
-MAP = "PuOr_r"  # diverging, and told apart with any colour vision
-EDGE = 1.35  # the ends of the map are too dark to be told apart
+MAP = "PuOr_r"  # diverging, and distinguished with any colour vision
+EDGE = 1.35  # the ends of the map are too dark to be distinguished
 NAMES_LIMIT = 80
 ROOM = 0.6  # around the outermost vertices, in edge lengths
 

@@ -1,4 +1,4 @@
-"""Colours that people with any colour vision can tell apart."""
+"""Colours that people with any colour vision can distinguish."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs: one training each, told apart by everything that decides its outcome."""
+"""Jobs: one training each, distinguished by everything that decides its outcome."""
 
 from __future__ import annotations
 

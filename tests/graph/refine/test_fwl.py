@@ -32,7 +32,7 @@ def test_classes_equal_the_slow_reference(scheme: str) -> None:
         assert same_partition(equivalent(colouring), signatures)
 
 
-def test_strongly_regular_twins_are_not_told_apart() -> None:
+def test_strongly_regular_twins_are_not_distinguished() -> None:
     rook = nx.line_graph(nx.complete_bipartite_graph(4, 4))
     cells = [(a, b) for a in range(4) for b in range(4)]
     steps = {(0, 1), (0, 3), (1, 0), (3, 0), (1, 1), (3, 3)}
@@ -40,7 +40,7 @@ def test_strongly_regular_twins_are_not_told_apart() -> None:
         (p, q) for p in cells for q in cells if ((p[0] - q[0]) % 4, (p[1] - q[1]) % 4) in steps
     )
     twins = to_set([rook, shrikhande])
-    assert not fwl(twins).told_apart(0, 1)
+    assert not fwl(twins).distinguishes(0, 1)
     assert fwl(twins).first_difference(0, 1) is None
     assert fwl(twins).witness(0, 1) is None
 
@@ -50,7 +50,7 @@ def test_labels_count_where_asked() -> None:
     alternating = Graphs.from_edges(*ring, 4, edge_labels=[1, 2, 1, 2])
     halves = Graphs.from_edges(*ring, 4, edge_labels=[1, 1, 2, 2])
     both = Graphs.concatenate([alternating, halves])
-    assert not fwl(both).told_apart(0, 1)
+    assert not fwl(both).distinguishes(0, 1)
     found = fwl(both, labels=True)
     assert found.first_difference(0, 1) == 1
     witness = found.witness(0, 1)

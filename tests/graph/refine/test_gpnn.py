@@ -170,6 +170,6 @@ def test_memory_is_asked_for_before_it_is_taken(monkeypatch: pytest.MonkeyPatch)
     message = r"interactions='pairs' on a graph of 400 vertices would need 0\.0 GiB of memory"
     with pytest.raises(InputError, match=message):
         gpnn(graphs, None, "pairs")
-    assert gpnn(graphs, None, "edges").told_apart(0, 1)
+    assert gpnn(graphs, None, "edges").distinguishes(0, 1)
     with pytest.raises(InputError, match="with d=200 would need"):
         gpnn(graphs, None, "edges", d=200)

@@ -45,7 +45,7 @@ def test_rounds_cap_the_comparison() -> None:
     tails = [nx.disjoint_union(nx.path_graph(n), nx.cycle_graph(10 - n)) for n in (7, 6)]
     pair = to_set(tails)
     assert wl(pair).first_difference(0, 1) == 4
-    assert not wl(pair, rounds=3).told_apart(0, 1)
+    assert not wl(pair, rounds=3).distinguishes(0, 1)
     assert wl(pair, rounds=3).first_difference(0, 1) is None
     assert wl(pair, rounds=4).first_difference(0, 1) == 4
     assert wl(pair, rounds=30).first_difference(0, 1) == 4

@@ -44,7 +44,7 @@ def test_edge_labels_count_where_asked() -> None:
     alternating = Graphs.from_edges(*ring, 4, edge_labels=[1, 2, 1, 2])
     halves = Graphs.from_edges(*ring, 4, edge_labels=[1, 1, 2, 2])
     both = Graphs.concatenate([alternating, halves])
-    assert not wl(both).told_apart(0, 1)
+    assert not wl(both).distinguishes(0, 1)
     assert wl(both, labels=True).first_difference(0, 1) == 1
     shifted = Graphs.from_edges(*ring, 4, edge_labels=[2, 1, 2, 1])
     assert np.array_equal(wl(shifted, labels=True).digest, wl(alternating, labels=True).digest)
@@ -54,7 +54,7 @@ def test_node_labels_count_where_asked() -> None:
     one = Graphs.from_edges([0, 1], [1, 2], 3, node_labels=[6, 6, 8])
     two = Graphs.from_edges([0, 1], [1, 2], 3, node_labels=[6, 8, 6])
     both = Graphs.concatenate([one, two])
-    assert not wl(both).told_apart(0, 1)
+    assert not wl(both).distinguishes(0, 1)
     assert wl(both, labels=True).first_difference(0, 1) == 1
 
 

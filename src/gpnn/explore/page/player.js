@@ -41,10 +41,10 @@ export function sentence(run) {
   const settled = run.stable === null ? `not settled in the ${last()} rounds shown` : `settled in round ${run.stable}`;
   const now = run.rounds[Math.min(store.round, last())];
   const classes = new Set(now.flat()).size;
-  if (run.tells_apart === null) return `${classes} colour${classes === 1 ? "" : "s"} in this round; ${settled}.`;
-  if (!run.tells_apart) return `${run.title} never tells these graphs apart (${settled}).`;
+  if (run.distinguishes === null) return `${classes} colour${classes === 1 ? "" : "s"} in this round; ${settled}.`;
+  if (!run.distinguishes) return `${run.title} never distinguishes these graphs (${settled}).`;
   const later = run.vertex_round > run.round ? ` by pairs of vertices, round ${run.vertex_round} by vertices` : "";
-  return `${run.title} tells them apart: round ${run.round} is the first${later}.`;
+  return `${run.title} distinguishes them: round ${run.round} is the first${later}.`;
 }
 
 export function drawPlayer() {
@@ -61,5 +61,5 @@ export function drawPlayer() {
   at("tick").hidden = telling === null;
   if (telling !== null) at("tick").style.left = `calc(8px + (100% - 16px) * ${last() ? telling / last() : 0})`;
   at("verdict").textContent = sentence(run);
-  at("verdict").classList.toggle("told", Boolean(run?.tells_apart) && shown && store.round >= telling);
+  at("verdict").classList.toggle("told", Boolean(run?.distinguishes) && shown && store.round >= telling);
 }

@@ -1,4 +1,4 @@
-/** The table: method × tells apart, first round, by what. */
+/** The table: method × distinguishes, first round, by what. */
 
 import { change, store } from "./store.js";
 
@@ -20,7 +20,7 @@ function line({ name, title }) {
   row.classList.toggle("chosen", name === store.method);
   row.append(head(title, () => change({ method: name, paint: "rounds", round: found?.vertex_round ?? 0 })));
   if (!found) row.append(cell(fits(name) ? "…" : "not run"), cell(""), cell(fits(name) ? "" : `above ${store.about.limits.pairwise} vertices`, "by"));
-  else row.append(cell(found.tells_apart ? "yes" : "no", found.tells_apart ? "yes" : ""), cell(found.round ?? ""), cell(found.witness ?? "", "by"));
+  else row.append(cell(found.distinguishes ? "yes" : "no", found.distinguishes ? "yes" : ""), cell(found.round ?? ""), cell(found.witness ?? "", "by"));
   return row;
 }
 

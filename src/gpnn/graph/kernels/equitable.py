@@ -22,7 +22,7 @@ def refine(p, indptr, indices, labels):  # type: ignore[no-untyped-def]
     """Split until equitable; returns a hash of all that happened, which is invariant.
 
     ``labels`` has one label per entry of ``indices``, or length 0. The hash can only fail to
-    tell two histories apart; nothing that needs exactness rests on it.
+    distinguish two histories; nothing that needs exactness rests on it.
     """
     n = p.state[SIZE]
     trace = np.uint64(n)

@@ -3,7 +3,7 @@
 Two names a line, separated by commas, tabs or spaces. Lines starting with ``#`` or ``%`` are
 comments. A first line of column names is known by its words (``source,target``, ``from,to``,
 ``u,v``, …) or by standing above whole numbers only. With a column named ``graph`` the file holds
-many graphs. Further columns, such as weights, are left aside and counted.
+many graphs. Further columns, such as weights, are ignored and counted.
 
 The vertices are the names that occur, and no others:
 
@@ -179,4 +179,4 @@ def _too_few(path: Path, line: int, wanted: int, got: int) -> InputError:
 
 def _tell(path: Path, extra: int, lines: int) -> None:
     if extra > 0:
-        note(f"{path}: up to {extra} further columns on {lines:,} lines (weights?) left aside.")
+        note(f"{path}: up to {extra} further columns on {lines:,} lines (weights?) ignored.")

@@ -17,11 +17,11 @@ MAX_FILE_BYTES = 4 * 2**30
 
 
 class InputNote(UserWarning):
-    """Something in the input was left aside, with a count; the result stands without it."""
+    """Something in the input was ignored, with a count; the result stands without it."""
 
 
 def note(message: str) -> None:
-    """Tell the caller what was left aside."""
+    """Tell the caller what was ignored."""
     warnings.warn(message, InputNote, stacklevel=3)
 
 

@@ -1,4 +1,4 @@
-"""GraphML: nodes and edges of every graph in the file; attributes are left aside.
+"""GraphML: nodes and edges of every graph in the file; attributes are ignored.
 
 Read with the standard library's expat. A document type declaration is refused, since entities
 declared there can expand without end or name other files. Nested graphs, hyperedges and edges to

@@ -19,7 +19,7 @@ colour determines the earlier one (γ_v contains β_v beside the unmistakable se
 is refined up to round T + 1, T being the first round whose classes the next one did not split,
 counted over vertices and pairs. The digest holds T + 1 and the multisets of that round.
 
-**Why equal digests mean "never told apart".** If two graphs have equal multisets at T + 1, they
+**Why equal digests mean "never distinguished".** If two graphs have equal multisets at T + 1, they
 have them at T too, their union has as many classes as either of them at both rounds, hence the
 union is stable and the multisets stay equal for ever. For ``cross`` and ``edges`` the multiset of γ
 determines that of the learned α. For ``pairs`` the digest holds the multiset of α as well (pairs

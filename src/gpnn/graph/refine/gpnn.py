@@ -1,4 +1,4 @@
-"""The exact GPNN refinement: what a λ-GPNN of unlimited width and depth can tell apart."""
+"""The exact GPNN refinement: what a λ-GPNN of unlimited width and depth can distinguish."""
 
 from __future__ import annotations
 

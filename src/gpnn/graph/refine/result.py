@@ -44,7 +44,7 @@ class Refinement:
         recorded: the last round kept of every graph; shape [graphs].
         stable: the first round whose classes the next one did not split, -1 where the rounds
             asked for were too few to tell; shape [graphs].
-        digest: one 128-bit value per graph; two graphs are told apart if and only if theirs
+        digest: one 128-bit value per graph; two graphs are distinguished if and only if theirs
             differ, also between two calls with the same options; shape [graphs, 2].
         pairs: whether signatures count pairs of vertices (2-FWL) and not vertices.
     """
@@ -96,12 +96,12 @@ class Refinement:
         at = int(self.recorded[:g].sum()) + g + self._round(g, round)
         return int(self._signatures[at, 0]), int(self._signatures[at, 1])
 
-    def told_apart(self, g: int, h: int) -> bool:
+    def distinguishes(self, g: int, h: int) -> bool:
         return bool((self.digest[g] != self.digest[h]).any())
 
     def first_difference(self, g: int, h: int) -> int | None:
         """The first round at which the multisets of colours of two graphs differ, or ``None``."""
-        if not self.told_apart(g, h):
+        if not self.distinguishes(g, h):
             return None
         here, i, j = self, g, h
         tried = 0
@@ -118,7 +118,7 @@ class Refinement:
         """A vertex colour whose numbers in two graphs differ, at the first round that has one.
 
         The one with the largest difference, of these the smallest hash; ``None`` if the graphs are
-        not told apart. For 2-FWL a vertex has the colour of its pair (v, v), which can part one
+        not distinguished. For 2-FWL a vertex has the colour of its pair (v, v), which can part one
         round after the other pairs.
         """
         r = self.first_difference(g, h)

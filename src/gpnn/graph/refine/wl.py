@@ -23,7 +23,7 @@ def wl(
         graphs: any number of graphs.
         colours: start colours, integers [n] or rows of integers [n, w]; all equal by default.
         rounds: run exactly so many rounds on every graph instead. Vertices of all graphs can then
-            be compared at that round, and the digest says whether so many rounds tell apart.
+            be compared at that round, and the digest says whether so many rounds distinguish.
         labels: node labels join the start colours, and every neighbour comes with the label of
             its edge.
     """

@@ -11,7 +11,7 @@ __all__ = ["NO_NUMBERS", "replica_dots", "segment_sums"]
 
 NO_ROWS = {kind: torch.zeros(0, 0, dtype=kind).numpy() for kind in (torch.float32, torch.float64)}
 NO_NUMBERS = {kind: rows.reshape(0) for kind, rows in NO_ROWS.items()}
-"""What is passed for arrays that are not there: numba tells them apart by their length."""
+"""What is passed for arrays that are not there: numba distinguishes them by their length."""
 
 
 @jit
