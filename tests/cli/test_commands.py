@@ -30,7 +30,7 @@ def test_partition_of_one_graph(gpnn, tmp_path):
     assert report["cross_edges"] + report["within_edges"] == 78
     assert sum(part["vertices"] for part in report["parts"]) == 34
     assert len(report["part_of_vertex"][0]) == 34
-    assert "cut by core" in gpnn("partition", path, "--scheme", "core").out
+    assert "partitioned by core" in gpnn("partition", path, "--scheme", "core").out
 
 
 def test_partition_writes_csv_and_npz(gpnn, tmp_path):

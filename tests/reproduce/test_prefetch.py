@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpnn.reproduce import training, work, workers
+from gpnn.reproduce import run_job, workers
 from gpnn.reproduce.jobs import Job
 from gpnn.reproduce.lock import locked
-from gpnn.reproduce.prefetch import Ahead
+from gpnn.reproduce.prefetch import Prefetch
 from gpnn.reproduce.runs import Runs
 from gpnn.reproduce.tables import jobs_of
 from gpnn.reproduce.workers import Outcome, Settings, Watch
@@ -49,13 +49,12 @@ def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     """The jobs laid out, and whether in the main thread."""
     found = []
 
-    def watched(job: Job, data: str | None = None, device: str = "auto") -> work.Work:
+    def watched(job: Job, data: str | None = None, device: str = "auto") -> run_job.PreparedJob:
         found.append((job.key, threading.current_thread() is threading.main_thread()))
         return plain(job, data, device)
 
-    plain = work.lay_out
-    for module in (work, training):
-        monkeypatch.setattr(module, "lay_out", watched)
+    plain = run_job.prepare_job
+    monkeypatch.setattr(run_job, "prepare_job", watched)
     return found
 
 
@@ -106,21 +105,21 @@ def test_what_was_begun_goes_on_with_what_is_ready(
     jobs: list[Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Time is up after the first piece of the second job; then only the others are trained."""
-    monkeypatch.setattr(work, "PIECE", 3)
+    monkeypatch.setattr(run_job, "PIECE", 3)
     pair = [jobs[0], jobs[2]]
-    count, rest = (len(work.lay_out(job).pieces) for job in pair)
+    count, rest = (len(run_job.prepare_job(job).pieces) for job in pair)
     assert count > 1 and rest > 1
     assert run(pair, tmp_path / "without", False).finished == 2
     trained: list[Path] = []
 
     def train(*arguments: Any, **options: Any) -> Any:
         if len(trained) == limit:
-            raise training.Paused
+            raise run_job.Paused
         trained.append(options["folder"])
         return plain(*arguments, **options)
 
-    plain, limit = training.train_staged, count + 1
-    monkeypatch.setattr(training, "train_staged", train)
+    plain, limit = run_job.train_staged, count + 1
+    monkeypatch.setattr(run_job, "train_staged", train)
     assert run(pair, tmp_path / "with", True).finished == 1
     limit = 100
     assert run(pair, tmp_path / "with", True).finished == 2
@@ -152,7 +151,7 @@ def test_a_failure_of_the_thread_alone_costs_time_only(
         assert threading.current_thread() is not threading.main_thread()
         raise RuntimeError("no memory")
 
-    monkeypatch.setattr(workers, "make_ahead", fail)
+    monkeypatch.setattr(workers, "prepare_ahead", fail)
     assert run(jobs[:2], tmp_path, True).finished == 2
 
 
@@ -168,9 +167,9 @@ def test_a_job_whose_turn_went_by_is_dropped(
 
 
 def test_what_is_trained_already_is_not_made_ready(jobs: list[Job], tmp_path: Path) -> None:
-    assert work.make_ahead(jobs[0], tmp_path) is not None
+    assert run_job.prepare_ahead(jobs[0], tmp_path) is not None
     run(jobs[:1], tmp_path, False)
-    assert work.make_ahead(jobs[0], tmp_path) is None
+    assert run_job.prepare_ahead(jobs[0], tmp_path) is None
 
 
 def test_the_deadline_ends_it(
@@ -189,9 +188,9 @@ def test_the_deadline_ends_it(
         time.sleep(0.5)
 
     told = SimpleNamespace(time=lambda: clock[0], perf_counter=time.perf_counter)
-    monkeypatch.setattr(training, "time", told)
+    monkeypatch.setattr(run_job, "time", told)
     monkeypatch.setattr(workers, "time", told)
-    monkeypatch.setattr(workers, "make_ahead", make)
+    monkeypatch.setattr(workers, "prepare_ahead", make)
     outcome = run(jobs, tmp_path, True, Late(), deadline=1.0)
     assert begun.is_set() and outcome == Outcome()
     assert not (tmp_path / "runs.jsonl").exists()
@@ -215,7 +214,7 @@ def test_an_interrupt_tells_the_work_to_leave_off(
         if given[-1]():
             told.set()
 
-    monkeypatch.setattr(workers, "make_ahead", make)
+    monkeypatch.setattr(workers, "prepare_ahead", make)
     with pytest.raises(KeyboardInterrupt):
         run(jobs, tmp_path, True, Interrupted())
     assert told.is_set()
@@ -227,7 +226,7 @@ def test_a_process_ends_well_while_work_is_under_way() -> None:
 import threading
 from types import SimpleNamespace
 import torch
-from gpnn.reproduce.prefetch import Ahead
+from gpnn.reproduce.prefetch import Prefetch
 
 begun = threading.Event()
 
@@ -237,7 +236,7 @@ def make(job, over):
         torch.rand(300, 300).argsort()
 
 jobs = [SimpleNamespace(key=key) for key in "ab"]
-with Ahead(jobs, make) as ahead:
+with Prefetch(jobs, make) as ahead:
     ahead.begin(jobs[0])
     begun.wait()
     raise SystemExit(7)
@@ -251,10 +250,10 @@ def test_what_is_made_ahead_imports_no_compiler() -> None:
     script = """
 import sys
 from gpnn.reproduce.tables import jobs_of
-from gpnn.reproduce.work import lay_out
+from gpnn.reproduce.run_job import prepare_job
 
 for job in jobs_of(["interactions"], ["MUTAG"], quick=True)[:8]:
-    lay_out(job).staged(0)
+    prepare_job(job).staged(0)
 assert "torch._dynamo" not in sys.modules and "torch._inductor" not in sys.modules
 """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -262,14 +261,14 @@ assert "torch._dynamo" not in sys.modules and "torch._inductor" not in sys.modul
 
 
 def test_nothing_is_made_that_nobody_takes(jobs: list[Job], tmp_path: Path) -> None:
-    assert work.make_ahead(jobs[0], tmp_path, over=lambda: True) is None
+    assert run_job.prepare_ahead(jobs[0], tmp_path, over=lambda: True) is None
 
 
 def test_pieces_share_one_setup_and_the_first_is_let_go(
     jobs: list[Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work, "PIECE", 3)
-    made = work.make_ahead(jobs[2], tmp_path)
+    monkeypatch.setattr(run_job, "PIECE", 3)
+    made = run_job.prepare_ahead(jobs[2], tmp_path)
     assert made is not None and made.first is not None
     first = weakref.ref(made.staged(0))
     assert first() is None  # only the training held it
@@ -280,11 +279,11 @@ def test_the_next_job_waits_for_the_first_epoch(
     jobs: list[Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of every piece: what is told before it is captured would begin the next job too early."""
-    monkeypatch.setattr(work, "PIECE", 3)
+    monkeypatch.setattr(run_job, "PIECE", 3)
     told: list[float] = []
     epochs = jobs[0].recipe.epochs
-    pieces = len(work.lay_out(jobs[0]).pieces)
-    training.run_job(jobs[0], tmp_path, device="cpu", progress=told.append)
+    pieces = len(run_job.prepare_job(jobs[0]).pieces)
+    run_job.run_job(jobs[0], tmp_path, device="cpu", progress=told.append)
     assert pieces > 1 and len(told) == pieces * epochs
     assert told == sorted(set(told)) and told[-1] == 1
 
@@ -297,7 +296,7 @@ def test_one_at_a_time_and_only_what_follows(jobs: list[Job]) -> None:
         made.append(job.name)
         return job.name
 
-    with Ahead(jobs, make) as ahead:
+    with Prefetch(jobs, make) as ahead:
         assert ahead.take(jobs[0]) is None
         for _ in range(3):
             ahead.begin(jobs[0])

@@ -13,7 +13,6 @@ from gpnn.data.samples import Samples, load_samples
 from gpnn.errors import InputError
 from gpnn.reproduce.protocols import (
     PROTOCOLS,
-    Given,
     Measured,
     Member,
     family,
@@ -154,23 +153,24 @@ def mutag() -> Samples:
 def test_folds_are_those_of_scikit_learn(mutag: Samples) -> None:
     from sklearn.model_selection import StratifiedKFold
 
-    plan = PROTOCOLS["tu-1"].plan(Given(mutag, replace(load_recipe("MUTAG"), seeds=2)))
-    assert len(plan.replicas) == 20
+    models = PROTOCOLS["tu-1"].replicas(mutag, replace(load_recipe("MUTAG"), seeds=2), False, None)
+    assert len(models) == 20
     y = mutag.y.numpy()
     cut = StratifiedKFold(10, shuffle=True, random_state=0).split(np.zeros(len(y)), y)
-    for (train, test), member, one in zip(cut, plan.members, plan.replicas, strict=False):
+    for (train, test), member, one in zip(cut, models, models.values(), strict=False):
         assert (one.train == train).all() and (one.test == test).all() and not len(one.valid)
         assert member.seed == 0
-    assert len({one.seed for one in plan.replicas}) == 20
+    assert len({one.seed for one in models.values()}) == 20
 
 
 def test_nested_folds_never_show_their_test_part(mutag: Samples) -> None:
     space = Space(trials=3, seeds=2)
-    plan = PROTOCOLS["tu-nested"].plan(Given(mutag, replace(load_recipe("MUTAG"), nested=space)))
-    assert len(plan.replicas) == 3 * 2 * 10
-    outer = PROTOCOLS["tu-1"].plan(Given(mutag, load_recipe("MUTAG"))).replicas
+    recipe = replace(load_recipe("MUTAG"), nested=space)
+    models = PROTOCOLS["tu-nested"].replicas(mutag, recipe, False, None)
+    assert len(models) == 3 * 2 * 10
+    outer = list(PROTOCOLS["tu-1"].replicas(mutag, load_recipe("MUTAG"), False, None).values())
     y = mutag.y.numpy()
-    for member, one in zip(plan.members, plan.replicas, strict=True):
+    for member, one in models.items():
         assert (one.test == outer[member.fold].test).all()
         joined = np.sort(np.concatenate([one.train, one.valid]))
         assert (joined == outer[member.fold].train).all()
@@ -191,25 +191,23 @@ def test_configurations_are_few_distinct_and_begin_with_the_recipe() -> None:
 def test_graphs_without_classes_or_splits_are_refused(mutag: Samples) -> None:
     recipe = Recipe("MUTAG", "MUTAG")
     with pytest.raises(InputError, match="official split"):
-        PROTOCOLS["ogb"].plan(Given(mutag, recipe))
+        PROTOCOLS["ogb"].replicas(mutag, recipe, False, None)
     with pytest.raises(InputError, match="not a dataset for node"):
-        PROTOCOLS["node"].plan(Given(mutag, recipe))
-    with pytest.raises(InputError, match="stratified folds"):
-        PROTOCOLS["tu-1"].plan(Given(replace(mutag, y=None), recipe))
+        PROTOCOLS["node"].replicas(mutag, recipe, False, None)
+    with pytest.raises(InputError, match="Stratified folds"):
+        PROTOCOLS["tu-1"].replicas(replace(mutag, y=None), recipe, False, None)
 
 
 @pytest.mark.data
 def test_node_splits(data_dir: object) -> None:
     texas = load_samples("Texas", data=str(data_dir))
-    given = Given(texas, load_recipe("Texas"), data=str(data_dir))
-    plan = PROTOCOLS["node"].plan(given)
-    assert len(plan.replicas) == 10
-    for one in plan.replicas:
+    models = PROTOCOLS["node"].replicas(texas, load_recipe("Texas"), False, str(data_dir))
+    assert len(models) == 10
+    for one in models.values():
         parts = (one.train, one.valid, one.test)
         assert [len(part) for part in parts] == [110, 36, 37]
         assert len(np.unique(np.concatenate(parts))) == 183
-    assert len({one.test.tobytes() for one in plan.replicas}) == 10
-    published = geom_splits(given, 10)
+    assert len({one.test.tobytes() for one in models.values()}) == 10
+    published = geom_splits("Texas", str(data_dir), 10)
     assert [len(part) for part in published[0]] == [87, 59, 37]
-    cora = replace(given, recipe=load_recipe("Cora"))
-    assert [len(part) for part in geom_splits(cora, 1)[0]] == [1192, 796, 497]
+    assert [len(part) for part in geom_splits("Cora", str(data_dir), 1)[0]] == [1192, 796, 497]

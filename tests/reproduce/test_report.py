@@ -7,8 +7,8 @@ from typing import Any
 from gpnn.reproduce.protocols import get_protocol
 from gpnn.reproduce.report import to_markdown
 from gpnn.reproduce.results import collect
+from gpnn.reproduce.run_job import record_key
 from gpnn.reproduce.tables import columns, make_job
-from gpnn.reproduce.training import record_key
 
 
 def record(dataset: str, protocol: str, method: str, mean: float, std: float) -> dict[str, Any]:

@@ -16,13 +16,14 @@ from typing import Any
 
 import pytest
 
+from gpnn.cli._pages import write_pages
 from gpnn.errors import InputError
-from gpnn.reproduce import training, workers
+from gpnn.reproduce import run_job, workers
 from gpnn.reproduce.jobs import Job
-from gpnn.reproduce.reproduce import Order, reproduce
+from gpnn.reproduce.reproduce import reproduce
 from gpnn.reproduce.results import collect
 from gpnn.reproduce.runs import Runs
-from gpnn.reproduce.tables import jobs_of
+from gpnn.reproduce.tables import NOTHING, jobs_of
 from gpnn.reproduce.workers import Watch
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -49,12 +50,12 @@ class Counting(Watch):
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """MUTAG, one GPNN and its baselines, quickly."""
     folder = tmp_path_factory.mktemp("out")
-    order = Order([TABLE], str(folder), ONLY, quick=True, device="cpu", command="gpnn reproduce X")
     watch = Counting()
-    done = reproduce(order, watch)
+    done = reproduce([TABLE], folder, ONLY, quick=True, device="cpu", watch=watch)
     assert watch.said == ["done"] * JOBS
     assert (done.already, done.outcome.finished, done.outcome.left) == (0, JOBS, 0)
-    assert [path.name for path in done.files] == [f"{TABLE}.md", f"{TABLE}.png", "runs.jsonl"]
+    files = write_pages([TABLE], folder, "gpnn reproduce X", True, None, {}, NOTHING)
+    assert [path.name for path in files] == [f"{TABLE}.md", f"{TABLE}.png", "runs.jsonl"]
     assert not any((folder / "work").iterdir())
     return folder
 
@@ -81,18 +82,18 @@ def test_a_line_says_everything(out: Path) -> None:
 def test_finished_jobs_are_not_done_again(out: Path) -> None:
     before = (out / "runs.jsonl").read_bytes()
     watch = Counting()
-    done = reproduce(Order([TABLE], str(out), ONLY, quick=True, device="cpu"), watch)
+    done = reproduce([TABLE], out, ONLY, quick=True, device="cpu", watch=watch)
     assert watch.begun == [] and done.already == JOBS
     assert (out / "runs.jsonl").read_bytes() == before
 
 
 def test_records_lost_are_made_from_the_curves(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second protocol needs no second training."""
-    monkeypatch.setattr(training, "train_staged", None)
+    monkeypatch.setattr(run_job, "train_staged", None)
     path = out / "runs.jsonl"
     before = path.read_text().splitlines()
     path.write_text("".join(f"{line}\n" for line in before if '"protocol": "tu-2"' not in line))
-    done = reproduce(Order([TABLE], str(out), ONLY, quick=True, device="cpu"))
+    done = reproduce([TABLE], out, ONLY, quick=True, device="cpu")
     assert done.outcome.finished == 3
     assert sorted(path.read_text().splitlines()) == sorted(before)
 
@@ -164,14 +165,14 @@ def test_an_empty_store_gives_an_empty_table() -> None:
 
 
 def test_out_of_time_is_clean_and_goes_on(tmp_path: Path) -> None:
-    order = Order([TABLE], str(tmp_path), ["MUTAG/GIN"], quick=True, device="cpu", minutes=1e-6)
-    done = reproduce(order)
+    wanted: dict[str, Any] = {"only": ["MUTAG/GIN"], "quick": True, "device": "cpu"}
+    done = reproduce([TABLE], tmp_path, **wanted, minutes=1e-6)
     assert done.outcome.finished == 0 and done.outcome.left == 2
+    write_pages([TABLE], tmp_path, "x", True, None, {}, NOTHING)
     assert "No run is finished yet" in (tmp_path / f"{TABLE}.md").read_text()
-    again = reproduce(Order([TABLE], str(tmp_path), ["MUTAG/GIN"], quick=True, device="cpu"))
+    again = reproduce([TABLE], tmp_path, **wanted)
     assert again.outcome.finished == 2 and again.outcome.left == 0
-    fresh = Order([TABLE], str(tmp_path), ["MUTAG/GIN"], quick=True, device="cpu", fresh=True)
-    assert reproduce(fresh).outcome.finished == 2
+    assert reproduce([TABLE], tmp_path, **wanted, fresh=True).outcome.finished == 2
     assert len(lines(tmp_path)) == 3
 
 

@@ -60,7 +60,7 @@ def test_a_torn_last_line_is_passed_over_and_then_removed(tmp_path: Path) -> Non
 def test_a_damaged_line_in_the_middle_is_named(tmp_path: Path) -> None:
     runs = Runs(tmp_path)
     runs.path.write_text('{"key": "a"}\n{"key": \n{"key": "b"}\n')
-    with pytest.raises(InputError, match=r"Line 2 of .* is no record of a run. Mend or remove"):
+    with pytest.raises(InputError, match=r"Line 2 of .* is no record of a run. Fix or remove"):
         runs.read()
 
 

@@ -22,7 +22,7 @@ from gpnn.reproduce import search_store as storage
 from gpnn.reproduce import search_trial
 from gpnn.reproduce.jobs import Row
 from gpnn.reproduce.lock import locked
-from gpnn.reproduce.protocols import Given, get_protocol
+from gpnn.reproduce.protocols import get_protocol
 from gpnn.reproduce.recipe import Recipe, read_recipe
 from gpnn.reproduce.search import Search, Searched, run_search
 from gpnn.reproduce.search_space import SearchSpace
@@ -136,8 +136,8 @@ def test_no_test_sample_is_given_to_a_model() -> None:
     held, whole = samples(60), make(quick=False, models=12)
     replicas = validation_replicas(whole, RECIPE, held)
     assert len(replicas) == 12
-    protocol = get_protocol("tu-nested").plan(Given(held, RECIPE))
-    for replica, honest in zip(replicas[:10], protocol.replicas[:10], strict=True):
+    protocol = get_protocol("tu-nested").replicas(held, RECIPE, False, None)
+    for replica, honest in zip(replicas[:10], list(protocol.values())[:10], strict=True):
         assert len(replica.test) == 0
         assert len(replica.valid) > 0
         assert np.array_equal(replica.train, honest.train)
@@ -160,9 +160,9 @@ def test_no_test_vertex_is_given_to_a_model() -> None:
         y=torch.arange(count) % 2,
     )
     replicas = validation_replicas(make(quick=False, models=4), RECIPE, nodes)
-    protocol = get_protocol("node").plan(Given(nodes, replace(RECIPE, seeds=1)))
+    protocol = get_protocol("node").replicas(nodes, replace(RECIPE, seeds=1), False, None)
     assert len(replicas) == 4
-    for replica, honest in zip(replicas, protocol.replicas, strict=False):
+    for replica, honest in zip(replicas, protocol.values(), strict=False):
         assert np.array_equal(replica.valid, honest.valid)
         assert len(replica.test) == 0
 

@@ -37,7 +37,9 @@ Source = Annotated[
         "(g6:TEXT, smiles:TEXT)."
     ),
 ]
-Scheme = Annotated[str, typer.Option("--scheme", "-s", help="Partitioning scheme; see 'gpnn schemes'.")]
+Scheme = Annotated[
+    str, typer.Option("--scheme", "-s", help="Partitioning scheme; see 'gpnn schemes'.")
+]
 Schemes = Annotated[
     list[str] | None, typer.Option("--scheme", "-s", help="Partitioning scheme; may be repeated.")
 ]

@@ -96,7 +96,9 @@ def _show(report: dict[str, Any]) -> None:
     from rich.table import Table
 
     vertices = max(1, report["vertices"])
-    table = Table(title=f"{report['source']} partitioned by {report['scheme']}", title_justify="left")
+    table = Table(
+        title=f"{report['source']} partitioned by {report['scheme']}", title_justify="left"
+    )
     table.add_column("part", justify="right")
     table.add_column("colour")
     for name in ("vertices", "share", "graphs", "components", "within edges"):

@@ -114,29 +114,20 @@ def reproduce(
         )
     if quick and found:
         _tell_quick()
-    from ..reproduce.reproduce import Order
-    from ..reproduce.reproduce import reproduce as run
-
-    order = Order(
-        tables,
-        str(folder),
-        only or (),
-        data,
-        device,
-        quick,
-        jobs,
-        minutes,
-        fresh,
-        recipes,
-        command_line(*left_out),
-        added,
-    )
     import torch
+
+    from ..reproduce.reproduce import reproduce as run
+    from ._pages import write_pages
 
     torch.set_num_threads(1)
     with _watching() as (watch, planned, tell):
-        done = run(order, watch, planned, tell)
-    _tell(done, tables)
+        done = run(
+            tables, folder, only or (), data=data, device=device, quick=quick, processes=jobs,
+            minutes=minutes, fresh=fresh, recipes=recipes, added=added, watch=watch,
+            planned=planned, tell=tell,
+        )  # fmt: skip
+    files = write_pages(tables, folder, command_line(*left_out), quick, data, recipes, added)
+    _tell(done, files, tables)
 
 
 def _additions(datasets: list[str], bases: list[str]) -> Additions:
@@ -226,10 +217,10 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
         yield Live(), planned, tell
 
 
-def _tell(done: Reproduced, tables: tuple[str, ...]) -> None:
+def _tell(done: Reproduced, files: list[Path], tables: tuple[str, ...]) -> None:
     """Where the files are, and what is missing."""
     outcome = done.outcome
-    show("\n".join(f"wrote {path}" for path in done.files))
+    show("\n".join(f"wrote {path}" for path in files))
     if outcome.left:
         said = f"{outcome.left} out of time: give the same command again to resume."
         notes().print(said, markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The next job is made ready while one trains."""
+"""The next job is prepared while one trains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Generic, Self, TypeVar
 
 from .jobs import Job
 
-__all__ = ["Ahead"]
+__all__ = ["Prefetch"]
 
 SWITCH = 0.0005
 """Seconds after which a thread that waits for the interpreter gets it. A step of a training is one
@@ -18,18 +18,18 @@ call that lets go of the interpreter; to wait Python's usual 5 ms after each wou
 T = TypeVar("T")
 
 
-class Ahead(Generic[T]):
-    """Makes the job after the one that trains ready, in one thread, one job at a time.
+class Prefetch(Generic[T]):
+    """Prepares the job after the one that trains, in one thread, one job at a time.
 
-    On a GPU the host is idle while a job trains, and the device while the next is loaded, cut and
-    laid out: done at once, the second costs nothing. What is made does not depend on when or where
-    it is made. An error in it is left to whoever does the same work in the job's own turn, so that
-    it is met and told there. Used in a ``with`` block, which may be left at any time.
+    On a GPU the host is idle while a job trains, and the device is idle while the next job is
+    loaded and partitioned; done at the same time, the second costs nothing. The result does not
+    depend on when or where it is computed. An error is ignored here: the job meets it again in its
+    own turn, and reports it. Used in a ``with`` block, which may be left at any time.
 
     Args:
         jobs: in the order they are run in.
-        make: makes one ready, or says that there is nothing to do; it must not touch the device. It
-            is given a function that tells when nobody will take what it makes.
+        make: prepares a job, or returns ``None`` where there is nothing to do; it must not use the
+            device. It is given a function that says whether nobody will take the result.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Ahead(Generic[T]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Tell the thread to leave off, and wait: a process that ends under it would crash."""
+        """Ask the thread to stop, and wait: a process that ends under it would crash."""
         sys.setswitchinterval(self.switch)
         self.over.set()
         if self.thread is not None:
@@ -77,4 +77,4 @@ class Ahead(Generic[T]):
         try:
             self.made = self.make(job, self.over.is_set)
         except Exception:
-            self.made = None  # met again by the job itself, where it is told
+            self.made = None  # the job meets the error again, and reports it

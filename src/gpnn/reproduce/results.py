@@ -12,8 +12,8 @@ from .jobs import BASES, Row
 from .paper import Figure, figure
 from .protocols import Measured, Summary, get_protocol, summarise
 from .recipe import Recipe
+from .run_job import record_key
 from .tables import NOTHING, Additions, Column, columns, make_job
-from .training import record_key
 
 __all__ = ["Entry", "Part", "collect", "deviations", "gain", "shortfall", "used"]
 

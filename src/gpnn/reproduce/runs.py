@@ -24,7 +24,7 @@ from ..train.replica import Curves
 from .lock import locked
 from .protocols import Member
 
-__all__ = ["Runs"]
+__all__ = ["Record", "Runs"]
 
 Record = dict[str, Any]
 
@@ -52,8 +52,8 @@ class Runs:
                 records.setdefault(record["key"], record)
             except (ValueError, KeyError, TypeError):
                 raise InputError(
-                    f"Line {number} of {self.path} is no record of a run. Mend or remove the line; "
-                    "what it held is made again."
+                    f"Line {number} of {self.path} is no record of a run. Fix or remove the line; "
+                    "what it held is computed again."
                 ) from None
         return records
 

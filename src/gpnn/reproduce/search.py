@@ -19,9 +19,9 @@ from ..files import write_text
 from ..train.device import pick_device
 from .data import load_data
 from .lock import locked
+from .run_job import OutOfTime
 from .search_store import STORAGE, Trial, Trials, need_optuna
 from .search_trial import Search, train_trial, validation_replicas
-from .training import OutOfTime
 
 __all__ = ["Search", "Searched", "best_recipe", "run_search"]
 

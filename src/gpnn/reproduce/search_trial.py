@@ -21,12 +21,12 @@ from ..errors import InputError
 from ..train.replica import Curves, Paused, Replica
 from ..train.trainer import train_replicas
 from .jobs import Job, Row, key_of
-from .protocols import Given, get_protocol
+from .protocols import get_protocol
 from .protocols.base import best_epoch
 from .recipe import Recipe
+from .run_job import OutOfTime
 from .search_space import SearchSpace
 from .search_store import Trial
-from .training import OutOfTime
 
 __all__ = ["Search", "train_trial", "validation_replicas"]
 
@@ -82,10 +82,10 @@ def validation_replicas(
     protocol = get_protocol("node" if samples.task.node_level else official)
     count = search.per_trial
     wanted = replace(recipe, seeds=count, nested=replace(recipe.nested, trials=1, seeds=count))
-    plan = protocol.plan(Given(samples, wanted, search.quick, data))
-    order = sorted(range(len(plan.members)), key=lambda k: (plan.members[k].seed, k))
+    made = protocol.replicas(samples, wanted, search.quick, data)
+    by_seed = sorted(made, key=lambda member: member.seed)  # stable: folds keep their order
     none = np.zeros(0, np.int64)
-    return [replace(plan.replicas[k], test=none) for k in order[:count]]
+    return [replace(made[member], test=none) for member in by_seed[:count]]
 
 
 def train_trial(

@@ -18,9 +18,8 @@ import torch
 from ..errors import InputError
 from ..plugins import load_plugins_of_parent
 from .jobs import Job
-from .prefetch import Ahead
-from .training import OutOfTime, run_job
-from .work import Work, make_ahead
+from .prefetch import Prefetch
+from .run_job import OutOfTime, PreparedJob, prepare_ahead, run_job
 
 __all__ = ["Outcome", "Settings", "Watch", "run_all"]
 
@@ -39,7 +38,7 @@ class Settings:
 
 @dataclass
 class Outcome:
-    """What became of the jobs: finished, refused with a reason, or left for want of time."""
+    """What became of the jobs: finished, refused with a reason, or out of time."""
 
     finished: int = 0
     refused: dict[str, str] = field(default_factory=dict)
@@ -47,7 +46,7 @@ class Outcome:
 
 
 class Watch:
-    """What is told while jobs run; a face overrides what it wants to show."""
+    """Callbacks while jobs run; an interface overrides what it wants to show."""
 
     def started(self, job: Job) -> None: ...
 
@@ -80,15 +79,19 @@ def _in_turn(
     """Run jobs one after another; the busy ones are returned.
 
     Args:
-        look_ahead: make the next job ready while one trains; on a CPU they would only share the
+        look_ahead: prepare the next job while one trains; on a CPU they would only share the
             cores.
     """
     if not look_ahead:
         return [job for job in jobs if _one(job, settings, watch, outcome) == "busy"]
-    with Ahead(
-        jobs, lambda job, over: make_ahead(job, settings.out, settings.data, settings.device, over)
-    ) as ahead:
-        return [job for job in jobs if _one(job, settings, watch, outcome, ahead=ahead) == "busy"]
+
+    def prepare(job: Job, over: Callable[[], bool]) -> PreparedJob | None:
+        return prepare_ahead(job, settings.out, settings.data, settings.device, over)
+
+    with Prefetch(jobs, prepare) as prefetch:
+        return [
+            job for job in jobs if _one(job, settings, watch, outcome, prefetch=prefetch) == "busy"
+        ]
 
 
 def _one(
@@ -97,7 +100,7 @@ def _one(
     watch: Watch,
     outcome: Outcome,
     wait: bool = False,
-    ahead: Ahead[Work] | None = None,
+    prefetch: Prefetch[PreparedJob] | None = None,
 ) -> str:
     if settings.deadline is not None and time.time() > settings.deadline:
         return "late"
@@ -105,11 +108,11 @@ def _one(
     began = time.perf_counter()
 
     def tell(done: float) -> None:
-        if ahead is not None:
-            ahead.begin(job)  # the first epoch is over: the step is captured, the host is idle
+        if prefetch is not None:
+            prefetch.begin(job)  # the first epoch is over: the step is captured, the host is idle
         watch.share(job, done)
 
-    said = _attempt(job, settings, tell, wait, ahead)
+    said = _attempt(job, settings, tell, wait, prefetch)
     _note(job, said, time.perf_counter() - began, watch, outcome)
     return said
 
@@ -119,12 +122,12 @@ def _attempt(
     settings: Settings,
     progress: Callable[[float], None],
     wait: bool = False,
-    ahead: Ahead[Work] | None = None,
+    prefetch: Prefetch[PreparedJob] | None = None,
 ) -> str:
     """``done``, ``busy``, ``late``, or ``refused: REASON``."""
     out, data, device, end = settings.out, settings.data, settings.device, settings.deadline
     try:
-        return "done" if run_job(job, out, data, device, progress, end, wait, ahead) else "busy"
+        return "done" if run_job(job, out, data, device, progress, end, wait, prefetch) else "busy"
     except OutOfTime:
         return "late"
     except InputError as error:
@@ -163,8 +166,8 @@ def _in_processes(
             except queue.Empty:
                 if any(worker.exitcode not in (None, 0) for worker in crew):
                     raise RuntimeError(
-                        "A worker process was killed, perhaps for want of memory. Run the command "
-                        "again with fewer --jobs: it goes on where it stopped."
+                        "A worker process was killed, perhaps because memory ran out. Run the "
+                        "command again with fewer --jobs: it resumes."
                     ) from None
                 continue
             if what == "crash":

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..nn.kernels.dispatch import kernels
+from ..nn.kernels.dispatch import on_gpu
 from ..nn.parts import PartLinear
 
 __all__ = ["StackedAdamW", "decayed", "parameter_groups"]
@@ -92,9 +92,15 @@ class StackedAdamW:
             for p, g in zip(self.parameters, gradients, strict=True)
         ]
         slope = torch.cat([part.flatten() for part in parts])
-        own = kernels(self.value)
-        if own is not None:
-            own.adamw_step(self, slope, rate, BETAS, EPS)
+        if on_gpu(self.value):
+            from .kernels.adamw_cuda import adamw_step
+
+            adamw_step(self, slope, rate, BETAS, EPS)
+            return
+        if self.value.is_cpu:
+            from .kernels import adamw_cpu
+
+            adamw_cpu.adamw_step(self, slope, rate, BETAS, EPS)
             return
         size = self.lr * rate
         if self.decay is not None:

@@ -2,15 +2,14 @@
 
 from ...errors import InputError
 from . import node, ogb, tu_1, tu_2, tu_nested, zinc
-from .base import Given, Measured, Member, Plan, Protocol, Summary, summarise
+from .base import Measured, Member, Protocol, Replicas, Summary, summarise
 
 __all__ = [
     "PROTOCOLS",
-    "Given",
     "Measured",
     "Member",
-    "Plan",
     "Protocol",
+    "Replicas",
     "Summary",
     "family",
     "get_protocol",

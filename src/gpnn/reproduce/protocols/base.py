@@ -1,4 +1,4 @@
-"""What every protocol is made of: who trains on what, which epoch counts, and how it adds up."""
+"""What every protocol is made of: the replicas, which epoch counts, and how values are averaged."""
 
 from __future__ import annotations
 
@@ -16,23 +16,13 @@ from ...train.replica import Curves, Replica
 from ..recipe import Recipe
 
 __all__ = [
-    *("Given", "Measured", "Member", "Plan", "Protocol", "Summary"),
+    *("Measured", "Member", "Protocol", "Replicas", "Summary"),
     *("at_own_best", "best_epoch", "replica", "summarise"),
 ]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 SEEDS_APART = 1_000
-
-
-@dataclass(frozen=True)
-class Given:
-    """What a plan is made from; ``quick`` asks for a small sample of the protocol."""
-
-    samples: Samples
-    recipe: Recipe
-    quick: bool = False
-    data: str | None = None
 
 
 @dataclass(frozen=True)
@@ -44,12 +34,8 @@ class Member:
     trial: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The replicas of a job, and who is who among them."""
-
-    members: tuple[Member, ...]
-    replicas: tuple[Replica, ...]
+Replicas = dict[Member, Replica]
+"""The models of a job, in the order in which they are trained."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +67,8 @@ class Protocol:
         family: protocols of one family are computed from the same training.
         rule: one sentence for reports.
         warning: what a reader must know about its figures, or "".
-        plan: makes the replicas.
+        replicas: makes the models to train, called as ``replicas(samples, recipe, quick, data)``;
+            ``quick`` asks for a small sample of the protocol, ``data`` is the folder of datasets.
         choose: picks the value of every fold and seed from the curves.
     """
 
@@ -89,7 +76,7 @@ class Protocol:
     family: str
     rule: str
     warning: str
-    plan: Callable[[Given], Plan]
+    replicas: Callable[[Samples, Recipe, bool, str | None], Replicas]
     choose: Callable[[Sequence[Member], Curves], list[Measured]]
 
 
@@ -136,7 +123,7 @@ def as_table(measured: Sequence[Measured]) -> FloatArray:
 def replica(
     recipe: Recipe, member: Member, train: Any, valid: Any, test: Any, **changes: float
 ) -> Replica:
-    """One model of a plan; its seed depends on fold and seed, not on the configuration."""
+    """One model; its seed depends on fold and seed, not on the configuration."""
     train, valid, test = (np.sort(np.asarray(part, np.int64)) for part in (train, valid, test))
     made = Replica(
         train,

@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...data.samples import Samples
 from ...errors import InputError
-from .base import Given, IntArray, Member, Plan, Protocol, replica
+from ..recipe import Recipe
+from .base import IntArray, Member, Protocol, Replicas, replica
 from .official import choose_on_validation
 
-__all__ = ["PROTOCOL", "geom_splits", "plan", "random_splits"]
+__all__ = ["PROTOCOL", "geom_splits", "random_splits", "replicas"]
 
 SPLITS, QUICK_SPLITS = 10, 2
 TRAIN, VALID = 0.6, 0.2
 Parts = tuple[IntArray, IntArray, IntArray]
 
 
-def random_splits(given: Given, count: int) -> list[Parts]:
+def random_splits(samples: Samples, count: int) -> list[Parts]:
     """Split k is the permutation of seed k, cut at 60 and 80 per cent."""
-    assert given.samples.y is not None
-    known = np.flatnonzero(given.samples.y.numpy() >= 0)
+    assert samples.y is not None
+    known = np.flatnonzero(samples.y.numpy() >= 0)
     first, second = round(TRAIN * len(known)), round((TRAIN + VALID) * len(known))
     splits = []
     for k in range(count):
@@ -33,11 +35,11 @@ def random_splits(given: Given, count: int) -> list[Parts]:
     return splits
 
 
-def geom_splits(given: Given, count: int) -> list[Parts]:
+def geom_splits(dataset: str, data: str | None, count: int) -> list[Parts]:
     """The published split files, which lie with the data."""
     from ...data.datasets import find
 
-    marker = find(given.recipe.dataset, given.data)
+    marker = find(dataset, data)
     if marker.suffix == ".npz":
         with np.load(marker, allow_pickle=False) as file:
             masks = [file[f"geom_{part}"].T for part in ("train", "val", "test")]
@@ -55,18 +57,23 @@ def geom_splits(given: Given, count: int) -> list[Parts]:
     return splits
 
 
-def plan(given: Given) -> Plan:
+def replicas(
+    samples: Samples, recipe: Recipe, quick: bool = False, data: str | None = None
+) -> Replicas:
     """Splits times seeds."""
-    if not given.samples.task.node_level:
-        raise InputError(f"{given.recipe.dataset} is not a dataset for node classification.")
-    count = QUICK_SPLITS if given.quick else SPLITS
-    make = geom_splits if given.recipe.splits == "geom-gcn" else random_splits
-    members, replicas = [], []
-    for fold, parts in enumerate(make(given, count)):
-        for seed in range(given.recipe.seeds):
-            members.append(Member(fold, seed))
-            replicas.append(replica(given.recipe, members[-1], *parts))
-    return Plan(tuple(members), tuple(replicas))
+    if not samples.task.node_level:
+        raise InputError(f"{recipe.dataset} is not a dataset for node classification.")
+    count = QUICK_SPLITS if quick else SPLITS
+    published = recipe.splits == "geom-gcn"
+    splits = (
+        geom_splits(recipe.dataset, data, count) if published else random_splits(samples, count)
+    )
+    made: Replicas = {}
+    for fold, parts in enumerate(splits):
+        for seed in range(recipe.seeds):
+            member = Member(fold, seed)
+            made[member] = replica(recipe, member, *parts)
+    return made
 
 
 def _numbers(*masks: IntArray) -> Parts:
@@ -79,6 +86,6 @@ PROTOCOL = Protocol(
     family="node",
     rule="10 random 60/20/20 splits; test accuracy at the epoch best on validation",
     warning="",
-    plan=plan,
+    replicas=replicas,
     choose=choose_on_validation,
 )

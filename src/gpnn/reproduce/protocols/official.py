@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...data.samples import Samples
 from ...errors import InputError
 from ...train.replica import Curves
-from .base import Given, Measured, Member, Plan, at_own_best, replica
+from ..recipe import Recipe
+from .base import Measured, Member, Replicas, at_own_best, replica
 
-__all__ = ["choose_on_validation", "plan_official"]
+__all__ = ["choose_on_validation", "official_replicas"]
 
 
-def plan_official(given: Given) -> Plan:
+def official_replicas(
+    samples: Samples,
+    recipe: Recipe,
+    quick: bool = False,  # noqa: ARG001
+    data: str | None = None,  # noqa: ARG001
+) -> Replicas:
     """The recipe's number of seeds on the dataset's own split."""
-    split = given.samples.split
+    split = samples.split
     if split is None:
         raise InputError(
-            f"{given.recipe.dataset} comes without its official split. Put the files of the split "
+            f"{recipe.dataset} comes without its official split. Put the files of the split "
             "beside the data."
         )
-    members = tuple(Member(0, seed) for seed in range(given.recipe.seeds))
     parts = (split["train"], split["valid"], split["test"])
-    return Plan(members, tuple(replica(given.recipe, member, *parts) for member in members))
+    members = [Member(0, seed) for seed in range(recipe.seeds)]
+    return {member: replica(recipe, member, *parts) for member in members}
 
 
 def choose_on_validation(members: Sequence[Member], curves: Curves) -> list[Measured]:

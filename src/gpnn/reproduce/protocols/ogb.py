@@ -8,7 +8,7 @@ on validation, the earliest among equals.
 from __future__ import annotations
 
 from .base import Protocol
-from .official import choose_on_validation, plan_official
+from .official import choose_on_validation, official_replicas
 
 __all__ = ["PROTOCOL"]
 
@@ -17,6 +17,6 @@ PROTOCOL = Protocol(
     family="ogb",
     rule="scaffold split; test ROC-AUC at the epoch best on validation, over seeds",
     warning="",
-    plan=plan_official,
+    replicas=official_replicas,
     choose=choose_on_validation,
 )

@@ -11,36 +11,41 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...data.samples import Samples
 from ...errors import InputError
 from ...train.replica import Curves
-from .base import Given, IntArray, Measured, Member, Plan, Protocol, best_epoch, replica
+from ..recipe import Recipe
+from .base import IntArray, Measured, Member, Protocol, Replicas, best_epoch, replica
 
-__all__ = ["PROTOCOL", "choose", "folds", "plan"]
+__all__ = ["PROTOCOL", "choose", "folds", "replicas"]
 
 FOLDS, QUICK_FOLDS = 10, 3
 
 
-def folds(given: Given) -> list[tuple[IntArray, IntArray]]:
+def folds(samples: Samples, quick: bool = False) -> list[tuple[IntArray, IntArray]]:
     """Training and test graphs of every fold."""
     from sklearn.model_selection import StratifiedKFold
 
-    samples = given.samples
     if samples.y is None or not samples.task.has_classes or samples.task.node_level:
-        raise InputError(f"{given.recipe.dataset} cannot be cut into stratified folds of graphs.")
+        raise InputError("Stratified folds need graphs with classes. Choose another protocol.")
     y = samples.y.numpy()
-    count = QUICK_FOLDS if given.quick else FOLDS
-    cut = StratifiedKFold(count, shuffle=True, random_state=0).split(np.zeros(len(y)), y)
-    return [(train, test) for train, test in cut]
+    count = QUICK_FOLDS if quick else FOLDS
+    return list(StratifiedKFold(count, shuffle=True, random_state=0).split(np.zeros(len(y)), y))
 
 
-def plan(given: Given) -> Plan:
+def replicas(
+    samples: Samples,
+    recipe: Recipe,
+    quick: bool = False,
+    data: str | None = None,  # noqa: ARG001
+) -> Replicas:
     """Folds times seeds."""
-    recipe, members, replicas = given.recipe, [], []
+    made: Replicas = {}
     for seed in range(recipe.seeds):
-        for fold, (train, test) in enumerate(folds(given)):
-            members.append(Member(fold, seed))
-            replicas.append(replica(recipe, members[-1], train, [], test))
-    return Plan(tuple(members), tuple(replicas))
+        for fold, (train, test) in enumerate(folds(samples, quick)):
+            member = Member(fold, seed)
+            made[member] = replica(recipe, member, train, [], test)
+    return made
 
 
 def choose(members: Sequence[Member], curves: Curves) -> list[Measured]:
@@ -61,6 +66,6 @@ PROTOCOL = Protocol(
     family="tu",
     rule="10 stratified folds; the one epoch with the best mean test accuracy",
     warning="tu-1 chooses the epoch on the test folds: for comparison with published tables only.",
-    plan=plan,
+    replicas=replicas,
     choose=choose,
 )

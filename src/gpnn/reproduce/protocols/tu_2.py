@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ...train.replica import Curves
 from .base import Measured, Member, Protocol, at_own_best
-from .tu_1 import plan
+from .tu_1 import replicas
 
 __all__ = ["PROTOCOL", "choose"]
 
@@ -27,6 +27,6 @@ PROTOCOL = Protocol(
     rule="10 stratified folds; of every fold its own best test accuracy",
     warning="tu-2 chooses an epoch for every fold on its test part: for comparison with published "
     "tables only; it reads higher than the model is.",
-    plan=plan,
+    replicas=replicas,
     choose=choose,
 )

@@ -15,21 +15,14 @@ from itertools import product
 
 import numpy as np
 
+from ...data.samples import Samples
 from ...data.tasks import higher_is_better
 from ...train.replica import Curves
 from ..recipe import Recipe
-from .base import (
-    Given,
-    Measured,
-    Member,
-    Plan,
-    Protocol,
-    best_epoch,
-    replica,
-)
+from .base import Measured, Member, Protocol, Replicas, best_epoch, replica
 from .tu_1 import folds
 
-__all__ = ["PROTOCOL", "choose", "configurations", "plan"]
+__all__ = ["PROTOCOL", "choose", "configurations", "replicas"]
 
 NINTH = 1 / 9
 
@@ -43,23 +36,29 @@ def configurations(recipe: Recipe) -> list[dict[str, float]]:
     return [dict(zip(names, values, strict=True)) for values in (own, *(others[k] for k in order))]
 
 
-def plan(given: Given) -> Plan:
+def replicas(
+    samples: Samples,
+    recipe: Recipe,
+    quick: bool = False,
+    data: str | None = None,  # noqa: ARG001
+) -> Replicas:
     """Configurations times seeds times folds."""
     from sklearn.model_selection import train_test_split
 
-    recipe, members, replicas = given.recipe, [], []
-    assert given.samples.y is not None
-    y = given.samples.y.numpy()
+    outer = folds(samples, quick)
+    assert samples.y is not None
+    y = samples.y.numpy()
     parts = []
-    for fold, (train, test) in enumerate(folds(given)):
+    for fold, (train, test) in enumerate(outer):
         rest, valid = train_test_split(train, test_size=NINTH, stratify=y[train], random_state=fold)
         parts.append((rest, valid, test))
+    made: Replicas = {}
     for trial, changes in enumerate(configurations(recipe)):
         for seed in range(recipe.nested.seeds):
             for fold, (rest, valid, test) in enumerate(parts):
-                members.append(Member(fold, seed, trial))
-                replicas.append(replica(recipe, members[-1], rest, valid, test, **changes))
-    return Plan(tuple(members), tuple(replicas))
+                member = Member(fold, seed, trial)
+                made[member] = replica(recipe, member, rest, valid, test, **changes)
+    return made
 
 
 def choose(members: Sequence[Member], curves: Curves) -> list[Measured]:
@@ -69,8 +68,8 @@ def choose(members: Sequence[Member], curves: Curves) -> list[Measured]:
     for row, member in enumerate(members):
         epoch = best_epoch(curves.valid[row], curves.metric)
         rank = (-sign * float(curves.valid[row, epoch]), epoch, member.trial)
-        held = best.get((member.seed, member.fold))
-        if held is None or rank < held[0]:
+        so_far = best.get((member.seed, member.fold))
+        if so_far is None or rank < so_far[0]:
             best[member.seed, member.fold] = (rank, row)
     return [
         Measured(fold, seed, float(curves.test[row, epoch]), epoch + 1, trial)
@@ -84,6 +83,6 @@ PROTOCOL = Protocol(
     rule="10 stratified folds; configuration and epoch chosen on a ninth of the training part, "
     "test looked at once",
     warning="",
-    plan=plan,
+    replicas=replicas,
     choose=choose,
 )

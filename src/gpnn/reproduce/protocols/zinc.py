@@ -8,7 +8,7 @@ validation, the earliest among equals.
 from __future__ import annotations
 
 from .base import Protocol
-from .official import choose_on_validation, plan_official
+from .official import choose_on_validation, official_replicas
 
 __all__ = ["PROTOCOL"]
 
@@ -18,6 +18,6 @@ PROTOCOL = Protocol(
     rule="test error at the epoch best on validation, over seeds",
     warning="ZINC-12k, resampled train: the training molecules are not the published benchmark's, "
     "so the figures are not comparable digit by digit.",
-    plan=plan_official,
+    replicas=official_replicas,
     choose=choose_on_validation,
 )

@@ -278,7 +278,7 @@ class _Two(nn.Module):
 @on_cuda
 @pytest.mark.parametrize("decayed", [False, True])
 def test_steps_of_adam(decayed: bool) -> None:
-    from gpnn.nn.kernels.cuda import adamw_step
+    from gpnn.train.kernels.adamw_cuda import adamw_step
 
     torch.manual_seed(0)
     plain = _Two()

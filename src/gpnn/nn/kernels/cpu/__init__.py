@@ -5,14 +5,12 @@ numba, do what several of them do in one pass over the rows, one after another, 
 does not depend on the number of threads.
 """
 
-from .adamw import adamw_step
 from .codes import add_rows, sum_rows
 from .dropout import drop
 from .norm import normalise, scale_rows
 from .sums import replica_dots, segment_sums
 
 __all__ = [
-    "adamw_step",
     "add_rows",
     "drop",
     "normalise",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from ._jit import jit
+from .jit import jit
 
 __all__ = ["add_rows", "sum_rows"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ._jit import jit
+from .jit import jit
 
 if TYPE_CHECKING:
     from ...dropout import Draw

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ._jit import jit
+from .jit import jit
 from .sums import NO_NUMBERS
 
 __all__ = ["normalise", "scale_rows"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ._jit import jit
+from .jit import jit
 
 __all__ = ["NO_NUMBERS", "replica_dots", "segment_sums"]
 

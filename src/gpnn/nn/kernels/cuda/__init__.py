@@ -5,7 +5,6 @@ that none of them runs on a few processors only. They need Triton, which most CU
 bring along; the plain code does without (:mod:`gpnn.nn.kernels.dispatch`).
 """
 
-from .adamw import adamw_step
 from .dots import replica_dots
 from .dropout import drop
 from .maps import all_rows, map_rows, outer_rows
@@ -13,7 +12,6 @@ from .norm import normalise
 from .sums import segment_sums
 
 __all__ = [
-    "adamw_step",
     "all_rows",
     "drop",
     "map_rows",

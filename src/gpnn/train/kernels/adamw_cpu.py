@@ -1,4 +1,4 @@
-"""A step of AdamW in one pass; the plain code is :mod:`gpnn.train.adamw`."""
+"""A step of AdamW on a CPU in one pass; the plain code is :mod:`gpnn.train.adamw`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from ._jit import jit
-from .sums import NO_NUMBERS
+from ...nn.kernels.cpu.jit import jit
+from ...nn.kernels.cpu.sums import NO_NUMBERS
 
 if TYPE_CHECKING:
-    from ....train.adamw import StackedAdamW
+    from ..adamw import StackedAdamW
 
 __all__ = ["adamw_step"]
 

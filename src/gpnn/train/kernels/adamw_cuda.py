@@ -9,7 +9,7 @@ import triton.language as tl
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from ....train.adamw import StackedAdamW
+    from ..adamw import StackedAdamW
 
 __all__ = ["adamw_step"]
 

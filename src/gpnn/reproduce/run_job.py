@@ -1,0 +1,285 @@
+"""From a job to its records, top to bottom.
+
+A **job** names a model, a dataset with its recipe, and a family of protocols. The **protocol**
+makes the **replicas** to train; training gives **curves**; every protocol of the family chooses its
+values from the curves and makes one **record**, a line of ``runs.jsonl``.
+
+    job ── samples, protocol.replicas ──> replicas ── train ──> curves ── protocol.choose ──> record
+
+Replicas are trained in pieces, and finished pieces are kept: a run that was interrupted resumes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..train.device import pick_device
+from ..train.replica import Curves, Paused, Schedule
+from ..train.setup import Setup, set_up
+from ..train.stage import Staged, stage
+from ..train.trainer import groups_of, train_staged, uses_resident
+from .data import load_data
+from .jobs import Job
+from .lock import locked
+from .prefetch import Prefetch
+from .protocols import Member, Protocol, Replicas, family, summarise
+from .provenance import commit, versions
+from .runs import Runs
+from .width import widen
+
+__all__ = [
+    "OutOfTime",
+    "PreparedJob",
+    "is_done",
+    "prepare_ahead",
+    "prepare_job",
+    "record_key",
+    "run_job",
+]
+
+PIECE = 120
+"""Replicas that are trained at once, at most."""
+
+CURVES = "curves.npz"
+"""Of a piece, in its folder."""
+
+Progress = Callable[[float], bool]
+"""Called with the share that is done, 0 where there is nothing to report; returns whether to
+continue."""
+
+
+class OutOfTime(Exception):
+    """The time given is spent; what was done so far is kept."""
+
+
+def is_done(job: Job, records: dict[str, Any]) -> bool:
+    """Whether every protocol of the job has its record."""
+    return all(record_key(job, protocol) in records for protocol in family(job.family))
+
+
+def record_key(job: Job, protocol: Protocol) -> str:
+    """The key of a record."""
+    return f"{job.key}:{protocol.name}"
+
+
+def run_job(
+    job: Job,
+    out: str | Path,
+    data: str | None = None,
+    device: str = "auto",
+    progress: Callable[[float], None] | None = None,
+    deadline: float | None = None,
+    wait: bool = False,
+    prefetch: Prefetch[PreparedJob] | None = None,
+) -> bool:
+    """Write the records of a job into ``runs.jsonl``; an interrupted training is resumed.
+
+    Args:
+        progress: called with the share of the training that is done, from 0 to 1.
+        deadline: by ``time.time()``; :class:`OutOfTime` is raised after it.
+        wait: for another process that runs this job; else ``False`` is returned.
+        prefetch: where the job may have been prepared already.
+    """
+    runs = Runs(out)
+    lock = runs.out / "work" / f"{job.key}.lock"
+    with locked(lock, wait) as mine:
+        if not mine:
+            return False
+        if runs.load_curves(runs.curves_path(job.key)) is None:
+            prepared = None if prefetch is None else prefetch.take(job)
+            _train(job, runs, prepared, data, device, _watched(progress, deadline))
+        stored = runs.load_curves(runs.curves_path(job.key))
+        assert stored is not None
+        members, curves, facts = stored
+        for protocol in family(job.family):
+            runs.append(_record(job, protocol, members, curves, facts))
+        shutil.rmtree(runs.work(job.key), ignore_errors=True)
+        with suppress(OSError):
+            lock.unlink()
+    return True
+
+
+@dataclass(eq=False)
+class PreparedJob:
+    """A job up to its training.
+
+    Attributes:
+        setup, options: what all replicas share, and the fields of the network.
+        replicas: all models.
+        schedule: of the training.
+        resident: whether batches will be assembled on the device.
+        first: the first piece, where it was staged ahead and is not yet taken.
+    """
+
+    setup: Setup
+    options: dict[str, Any]
+    replicas: Replicas
+    schedule: Schedule
+    resident: bool = False
+    first: Staged | None = None
+
+    @cached_property
+    def pieces(self) -> list[list[Member]]:
+        """The replicas that are trained together."""
+        members, models = list(self.replicas), list(self.replicas.values())
+        return [
+            [members[k] for k in places[at : at + PIECE]]
+            for places in groups_of(self.setup, models, self.schedule)
+            for at in range(0, len(places), PIECE)
+        ]
+
+    def staged(self, number: int) -> Staged:
+        """A piece, ready to train."""
+        first, self.first = self.first, None
+        if number == 0 and first is not None:
+            return first
+        models = [self.replicas[member] for member in self.pieces[number]]
+        return stage(self.setup, models, self.schedule, resident=self.resident)
+
+
+def prepare_job(job: Job, data: str | None = None, device: str = "auto") -> PreparedJob:
+    """Load the data of a job, make its replicas, partition the graphs."""
+    samples = load_data(job.recipe, data, job.quick)
+    options = job.options
+    if job.rival is not None:
+        options = widen(samples, options, job.rival)
+    replicas = family(job.family)[0].replicas(samples, job.recipe, job.quick, data)
+    setup = set_up(samples, options, list(replicas.values()))
+    on_device = uses_resident(setup, pick_device(device))
+    return PreparedJob(setup, options, replicas, job.recipe.schedule(), on_device)
+
+
+def prepare_ahead(
+    job: Job,
+    out: str | Path,
+    data: str | None = None,
+    device: str = "auto",
+    over: Callable[[], bool] = lambda: False,
+) -> PreparedJob | None:
+    """All of a job that can be done before its turn, or ``None`` where it is trained already, or
+    where nobody will take it (``over``)."""
+    runs = Runs(out)
+    if runs.load_curves(runs.curves_path(job.key)) is not None:
+        return None
+    prepared = prepare_job(job, data, device)
+    if over():
+        return None
+    if runs.load_curves(_folder(runs, job, 0) / CURVES) is None:
+        prepared.first = prepared.staged(0)
+    return prepared
+
+
+def _train(
+    job: Job,
+    runs: Runs,
+    prepared: PreparedJob | None,
+    data: str | None,
+    device: str,
+    progress: Progress,
+) -> None:
+    """Train all pieces and store their curves as one."""
+    began = time.perf_counter()
+    if prepared is None:
+        prepared = prepare_job(job, data, device)
+    count, curves = len(prepared.pieces), []
+    for number in range(count):
+
+        def report(share: float, number: int = number) -> bool:
+            return progress((number + share) / count if share else 0.0)
+
+        folder = _folder(runs, job, number)
+        curves.append(_train_piece(runs, prepared, number, folder, device, report, began))
+        began = time.perf_counter()
+    facts = {
+        "model": prepared.options,
+        "data": prepared.setup.samples.digest(),
+        "commit": commit(),
+        "versions": versions(),
+    }
+    members = list(prepared.replicas)
+    places = [[members.index(member) for member in piece] for piece in prepared.pieces]
+    runs.save_curves(runs.curves_path(job.key), members, Curves.join(curves, places), facts)
+
+
+def _train_piece(
+    runs: Runs,
+    prepared: PreparedJob,
+    number: int,
+    folder: Path,
+    device: str,
+    progress: Progress,
+    began: float,
+) -> Curves:
+    """Curves of some replicas, read if they are stored, else trained and stored; ``began``: since
+    when they are waited for."""
+    path = folder / CURVES
+    stored = runs.load_curves(path)
+    if stored is not None:
+        return stored[1]
+    if not progress(0.0):
+        raise OutOfTime
+    where = pick_device(device)
+    staged = prepared.staged(number)
+    try:
+        trained = train_staged(
+            staged,
+            where,
+            folder=folder,
+            progress=lambda done, total: progress(done / total),
+            waited=time.perf_counter() - began,
+        )
+    except Paused:
+        raise OutOfTime from None
+    runs.save_curves(path, prepared.pieces[number], trained.curves, {})
+    return trained.curves
+
+
+def _folder(runs: Runs, job: Job, number: int) -> Path:
+    """Where a piece is trained."""
+    return runs.work(job.key) / f"piece-{number}"
+
+
+def _watched(report: Callable[[float], None] | None, deadline: float | None) -> Progress:
+    def progress(share: float) -> bool:
+        if report is not None and share:
+            report(share)
+        return deadline is None or time.time() < deadline
+
+    return progress
+
+
+def _record(
+    job: Job, protocol: Protocol, members: list[Member], curves: Curves, facts: dict[str, Any]
+) -> dict[str, Any]:
+    """One line of ``runs.jsonl``."""
+    measured = protocol.choose(members, curves)
+    return {
+        "key": record_key(job, protocol),
+        "protocol": protocol.name,
+        "dataset": job.recipe.name,
+        "method": job.row.title,
+        "quick": job.quick,
+        "metric": curves.metric,
+        **asdict(summarise(measured)),
+        "values": [asdict(one) for one in measured],
+        "seeds": len({one.seed for one in measured}),
+        "folds": len({one.fold for one in measured}),
+        "replicas": len(members),
+        "model": facts["model"],
+        "row": asdict(job.row),
+        "recipe": job.recipe.to_dict(),
+        "parameters": curves.parameters,
+        "seconds": round(curves.seconds, 3),
+        "device": curves.device,
+        "about": dict(curves.about),
+        "data": facts["data"],
+        "versions": facts["versions"],
+        "commit": facts["commit"],
+    }
