@@ -45,7 +45,7 @@ def train_one_by_one(
             run.set_rate(replica.lr * schedule.rate(epoch))
             batches = schedule.batches(replica, epoch, steps)
             loss[r, epoch] = run.train(batches)
-            run.settle(replica.sample())
+            run.settle(schedule.sample(replica))
             valid[r, epoch] = run.measure(replica.valid)
             test[r, epoch] = run.measure(replica.test)
     return Curves(samples.metric, loss, valid, test, parameters, 0.0, "CPU")

@@ -20,7 +20,7 @@ GPNN_ALONE = ("d", "distances", "component_feature")
 QUICK_LIMITS = {"epochs": 4, "seeds": 2, "hidden": 16, "layers": 2}
 """The most that a quick run takes of a recipe; nested choices are cut apart from these."""
 
-_ADDED = {"head": "mlp", "distances": False}
+_ADDED = {"head": "mlp", "distances": False, "encoder": "linear", "norm": "batch"}
 """Fields of the network that came after the first records, and what was so before."""
 
 

@@ -27,6 +27,8 @@ _CHOICES = {
     "readout": ("sum", "mean"),
     "jump": ("last", "cat"),
     "head": ("mlp", "linear"),
+    "encoder": ("linear", "none"),
+    "norm": ("batch", "none"),
     "splits": SPLITS,
 }
 
@@ -67,11 +69,11 @@ class Recipe:
         dataset: the dataset that is loaded.
         title: what reports call it; the name by default.
         edge_labels: whether the models read the labels of edges.
-        layers, hidden, d, distances, readout, jump, head, component_feature: of the network, see
-            :class:`~gpnn.nn.config.GPNNConfig`.
+        layers, hidden, d, distances, readout, jump, head, encoder, norm, component_feature: of the
+            network, see :class:`~gpnn.nn.config.GPNNConfig`; ``none`` stands for ``None``.
         epochs, batch_size: how long, and graphs in a batch.
         steps: random batches that make an epoch; 0: one pass.
-        lr, weight_decay, dropout: of Adam and the network.
+        lr, weight_decay, dropout: of AdamW (the decay is decoupled) and the network.
         halve_every: epochs after which the step size is halved; 0: never.
         seeds: models per fold (``tu-1``, ``tu-2``), per split (``node``), or in all.
         splits: of ``node``: ``random`` or ``geom-gcn``.
@@ -90,6 +92,8 @@ class Recipe:
     readout: str = "sum"
     jump: str = "cat"
     head: str = "mlp"
+    encoder: str = "linear"
+    norm: str = "batch"
     component_feature: bool = True
     epochs: int = 350
     batch_size: int = 32
@@ -131,16 +135,11 @@ class Recipe:
     def model_options(self) -> dict[str, Any]:
         """Fields of the network that every model of this dataset shares."""
         names = (
-            "layers",
-            "hidden",
-            "d",
-            "distances",
-            "readout",
-            "jump",
-            "head",
+            *("layers", "hidden", "d", "distances", "readout", "jump", "head", "encoder", "norm"),
             "component_feature",
         )
-        return {name: getattr(self, name) for name in names}
+        values = {name: getattr(self, name) for name in names}
+        return {name: None if value == "none" else value for name, value in values.items()}
 
     def schedule(self) -> Schedule:
         """How long and in what steps the trainer runs."""

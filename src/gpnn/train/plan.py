@@ -64,7 +64,7 @@ def make_plan(replicas: Sequence[Replica], schedule: Schedule, vertices: int | N
     return Plan(
         torch.from_numpy(train),
         steps,
-        torch.from_numpy(_padded([one.sample() for one in replicas])),
+        torch.from_numpy(_padded([schedule.sample(one) for one in replicas])),
         torch.from_numpy(measure.reshape(len(replicas), parts, width)).transpose(0, 1).contiguous(),
         torch.from_numpy(kind == 1),
         torch.from_numpy(kind == 2),

@@ -16,8 +16,8 @@ __all__ = ["Curves", "Paused", "Replica", "Schedule"]
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
-SAMPLED = 256
-"""Graphs of a replica over which statistics are taken before it is measured, at most."""
+SAMPLED = 8
+"""Batches of training graphs over which statistics are taken before a network is measured."""
 
 
 class Paused(Exception):
@@ -63,10 +63,6 @@ class Replica:
         """Seed and training part. Replicas that have both in common start from the same weights and
         see the same batches, whatever else they differ in."""
         return self.seed, self.train.tobytes()
-
-    def sample(self) -> IntArray:
-        """Training samples that stand for all where statistics are taken, the same every time."""
-        return np.random.default_rng(self.seed).permutation(self.train)[:SAMPLED]
 
 
 @dataclass(frozen=True)
@@ -119,6 +115,12 @@ class Schedule:
         if self.steps is not None:
             return np.full(steps, min(self.batch_size, count))
         return count // steps + (np.arange(steps) < count % steps)
+
+    def sample(self, replica: Replica) -> IntArray:
+        """Training graphs over which statistics are taken, the same every time: as many as eight
+        batches hold, or all."""
+        order = np.random.default_rng(replica.seed).permutation(replica.train)
+        return order[: SAMPLED * self.batch_size]
 
     def order(self, replica: Replica, epoch: int, steps: int) -> IntArray:
         """The batches of an epoch, one after another."""

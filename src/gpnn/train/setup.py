@@ -41,7 +41,8 @@ def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GP
     """The shape of a network for these samples; ``options`` are fields of it to choose freely.
 
     Where they are not given, the base is GINE if edges have labels or features and GIN else, and
-    dropout is 0.5, or 0 for a regression.
+    dropout is 0.5, or 0 for a regression. Vertices with float features get the plain shape: the
+    base as PyG stacks it, under a linear head.
     """
     encoder, task = samples.encoder, samples.task
     decided = {
@@ -57,10 +58,14 @@ def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GP
     clash = sorted(set(options) & set(decided))
     if clash:
         raise InputError(f"{', '.join(clash)} follow from the data. Leave them out.")
-    usual = {
+    usual: dict[str, Any] = {
         "base": "gine" if encoder.edges or encoder.edge_features else "gin",
         "dropout": 0.0 if task is Task.REGRESSION else 0.5,
     }
+    if task.node_level:
+        usual["component_feature"] = False  # one graph has one count, the same for every vertex
+    if task.node_level and encoder.features:
+        usual |= {"encoder": None, "norm": None, "head": "linear"}
     return GPNNConfig.make(**{**usual, **options, **decided})
 
 

@@ -116,7 +116,7 @@ class HostSource(BatchSource):
         if self.whole is not None:
             return self.whole[0]
         if self.sampled is None:
-            self.sampled = self._batch([one.sample() for one in self.replicas])
+            self.sampled = self._batch([self.schedule.sample(one) for one in self.replicas])
         return self.sampled
 
     def measured(self) -> Iterator[Measured]:
