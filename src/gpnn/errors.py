@@ -1,4 +1,4 @@
-"""The one exception for mistakes a user can mend."""
+"""The one exception for mistakes a user can fix."""
 
 from __future__ import annotations
 

@@ -59,5 +59,5 @@ def test_help_imports_nothing_heavy():
         "print([m for m in heavy if m in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "Serve a page" in done.stdout and "--no-browser" in done.stdout
+    assert "Open a local web page" in done.stdout and "--no-browser" in done.stdout
     assert done.stderr.strip().endswith("[]")

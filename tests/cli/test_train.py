@@ -57,7 +57,7 @@ def test_train_says_what_it_inferred(table: Path, tmp_path: Path) -> None:
         "classes   no (10), yes (10)",
         "features  molecule: 9 columns of",
         "split     16 train, 2 valid, 2 test (stratified)",
-        "note      only 2 validate: the best epoch is mostly chance",
+        "note      only 2 validation samples: the best epoch is mostly chance",
         "parameters)",
         "epoch 3/3  loss",
         "ETA",

@@ -14,24 +14,10 @@ from gpnn.graph.graphs import Graphs
 from gpnn.graph.schemes import get_scheme, list_schemes, register_scheme
 from strategies import graph_sets, networkx_graphs, permutation_of, to_graphs
 
-EVERY = [
-    "trivial",
-    "degree",
-    "core",
-    "core-degree",
-    "core-degree-literal",
-    "core-onion",
-    "triangle",
-    "wl-0",
-    "wl-2",
-    "orbit",
-    "ego-1",
-    "ego-2",
-    "ego-3",
-    "ego-1-fast",
-    "ego-2-fast",
-    "core+triangle",
-]
+MORE = ("wl-0", "wl-2", "ego-1", "ego-2", "ego-3", "ego-1-fast", "ego-2-fast", "core+triangle")
+FAMILIES = {"wl-k", "ego-r", "ego-r-fast"}
+EVERY = [one.name for one in list_schemes() if one.name not in FAMILIES]
+EVERY += [name for name in MORE if name not in EVERY]
 
 
 def split_shell(graph: nx.Graph, first: int) -> list[tuple[int, int]]:

@@ -131,8 +131,8 @@ def options(
         typer.Option(
             "--plugin",
             metavar="FILE.py",
-            help="Python file that registers schemes, base GNNs or datasets; may be repeated, and "
-            "stand before or after the command.",
+            help="Python file that registers schemes, base GNNs or datasets; may be repeated; "
+            "allowed before or after the command.",
         ),
     ] = None,
 ) -> None:

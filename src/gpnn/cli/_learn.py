@@ -29,22 +29,22 @@ TrainSource = Annotated[
 Model = Annotated[Path, typer.Argument(help="The folder that 'gpnn train' wrote.")]
 Target = Annotated[
     list[str] | None,
-    typer.Option("--target", "-t", help="Column to predict; may be repeated. Found if not given."),
+    typer.Option("--target", "-t", help="Column to predict; may be repeated. Default: detected."),
 ]
 Smiles = Annotated[
-    str | None, typer.Option("--smiles", help="Column of the SMILES. Found if not given.")
+    str | None, typer.Option("--smiles", help="Column of the SMILES. Default: detected.")
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse rows that cannot be read instead of skipping them.")
 ]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:1, …")]
 Threads = Annotated[
-    int, typer.Option("--threads", help="CPU threads; small batches gain nothing from more.")
+    int, typer.Option("--threads", help="CPU threads. More do not speed up small batches.")
 ]
 
 
 def use_threads(threads: int) -> None:
-    """Let torch use so many CPU threads; bits may depend on their number."""
+    """Let torch use this many CPU threads; the last bits may depend on it."""
     if threads < 1:
         raise InputError(f"--threads must be 1 or more; got {threads}.")
     import torch

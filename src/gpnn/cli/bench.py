@@ -26,12 +26,14 @@ def partition(
     quick: Annotated[
         bool, typer.Option("--quick", help="Small graphs only, under a minute.")
     ] = False,
-    repeats: Annotated[int, typer.Option(help="Timed runs per row; the median counts.", min=1)] = 5,
+    repeats: Annotated[
+        int, typer.Option(help="Timed runs per row; the median is reported.", min=1)
+    ] = 5,
     out: Out = None,
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Race core+onion, triangles and components against igraph, networkit, rustworkx,
+    """Compare the speed of core+onion, triangles and components with igraph, networkit, rustworkx,
     scikit-network, networkx and SciPy: from a PyG edge_index to the answer, one thread each."""
     from ..bench.race import run_race, to_markdown
 
@@ -51,7 +53,7 @@ def layer(
     device: Annotated[str, typer.Option("--device", help="cpu or cuda.")] = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="One batch of molecules only.")] = False,
     repeats: Annotated[
-        int, typer.Option(help="Timed runs per row; the median counts.", min=1)
+        int, typer.Option(help="Timed runs per row; the median is reported.", min=1)
     ] = 11,
     threads: Annotated[int, typer.Option(help="Threads for both sides.", min=1)] = 1,
     workload: Annotated[
@@ -62,7 +64,7 @@ def layer(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Race one GPNN layer against PyG's GINConv, forward and backward, look-up and direct path."""
+    """Compare one GPNN layer with PyG's GINConv: forward and backward, look-up and direct path."""
     from ..bench.layer import run_layer_bench, to_markdown
 
     console = notes()
@@ -90,8 +92,8 @@ def engine(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Race 1, 10 and 40 models side by side against one at a time, ours and PyG's GIN, and say
-    where the time of a step goes."""
+    """Compare 1, 10 and 40 models trained side by side with one at a time and with PyG's GIN, and
+    profile one step."""
     from ..bench.engine import run_engine_bench, to_markdown
 
     console = notes()
@@ -110,7 +112,7 @@ def train(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Race an epoch of gpnn train, one model and five, against a plain PyTorch loop."""
+    """Compare an epoch of gpnn train, one model and five, with a plain PyTorch loop."""
     from ..bench.train import run_train_bench, to_markdown
 
     console = notes()

@@ -38,7 +38,7 @@ def compare(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Which method distinguishes two graphs, after how many rounds, and by which colour."""
+    """Show which methods distinguish two graphs, after how many rounds, and by which colour."""
     from ..graph.schemes import get_scheme
     from ..plots.save import check_format
 

@@ -19,14 +19,14 @@ _FEATURES = {"labels": " labels", "molecule": " columns", "degree": " degrees", 
 
 def datasets(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Datasets to show; all of the paper's by default.")
+        list[str] | None, typer.Argument(help="Datasets to show. Default: all of the paper's.")
     ] = None,
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """The paper's benchmarks with their statistics, counted here and printed in the paper.
+    """List the paper's benchmarks with their statistics, counted here and as published.
 
-    Nothing is downloaded. Counting all takes some seconds the first time and is then remembered.
+    Nothing is downloaded. Counting takes a few seconds the first time; results are cached.
     """
     from ..data.datasets import data_folder, get, locate
     from ..data.statistics import PAPER, dataset_statistics

@@ -37,10 +37,10 @@ def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of pictures and model.")] = Path(
         "demo"
     ),
-    folds: Annotated[int, typer.Option(help="Folds: each tests once.")] = 8,
-    epochs: Annotated[int, typer.Option(help="Epochs of every training run.")] = 20,
+    folds: Annotated[int, typer.Option(help="Number of cross-validation folds.")] = 8,
+    epochs: Annotated[int, typer.Option(help="Number of epochs.")] = 20,
 ) -> None:
-    """Partition the 188 embedded MUTAG molecules, train GPNN beside GIN, explain a prediction."""
+    """Partition the 188 included MUTAG molecules, train GPNN and GIN, explain a prediction."""
     _parts(out)
     from ..data.samples import load_samples, without_edge_labels
     from ..plots.rivals import draw_rivals

@@ -19,16 +19,16 @@ REQUIRED = (
 OPTIONAL = {
     "rdkit": ("SMILES input", "pip install 'gpnn[mol]'"),
     "optuna": ("gpnn search", "pip install 'gpnn[search]'"),
-    "igraph": ("peer of the bench, optional canonical labelling", "pip install 'gpnn[bench]'"),
-    "networkit": ("peer of the bench", "pip install 'gpnn[bench]'"),
-    "rustworkx": ("peer of the bench", "pip install 'gpnn[bench]'"),
-    "scikit-network": ("peer of the bench", "pip install 'gpnn[bench]'"),
-    "psutil": ("peak memory in the bench", "pip install 'gpnn[bench]'"),
+    "igraph": ("benchmarks, optional canonical labelling", "pip install 'gpnn[bench]'"),
+    "networkit": ("benchmarks", "pip install 'gpnn[bench]'"),
+    "rustworkx": ("benchmarks", "pip install 'gpnn[bench]'"),
+    "scikit-network": ("benchmarks", "pip install 'gpnn[bench]'"),
+    "psutil": ("peak memory in benchmarks", "pip install 'gpnn[bench]'"),
 }
 
 
 def doctor(data: Data = None, json: Json = False) -> None:
-    """Versions, device, data found, cache, and what is missing with how to get it."""
+    """Show versions, device, available data and cache, and how to install what is missing."""
     report = _report(data)
     if json:
         emit(report)

@@ -28,7 +28,9 @@ def evaluate(
     source: TrainSource,
     part: Annotated[
         str,
-        typer.Option(help="all, or train, valid, test: the parts of the data it was trained on."),
+        typer.Option(
+            help="Samples to use: all, or train, valid or test of the split used in training."
+        ),
     ] = "all",
     target: Target = None,
     smiles: Smiles = None,

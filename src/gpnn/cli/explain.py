@@ -35,18 +35,20 @@ def explain(
     ] = Path("explanation.png"),
     output: Annotated[
         str | None,
-        typer.Option("--class", "-c", help="Class (or target) to explain; the likeliest if not."),
+        typer.Option(
+            "--class", "-c", help="Class or target to explain. Default: the predicted class."
+        ),
     ] = None,
     graph: Annotated[
-        int | None, typer.Option("--graph", "-g", help="Explain this graph of many (from 0).")
+        int | None, typer.Option("--graph", "-g", help="Number of the graph to explain, from 0.")
     ] = None,
     row: Annotated[
         int | None,
-        typer.Option("--row", "-r", help="Explain this row, numbered as 'gpnn predict' does."),
+        typer.Option("--row", "-r", help="Row to explain, numbered as by 'gpnn predict'."),
     ] = None,
     member: Annotated[
         int | None,
-        typer.Option("--member", help="Explain one network of several (from 0); else their mean."),
+        typer.Option("--member", help="Network to explain, from 0. Default: the mean of all."),
     ] = None,
     smiles: Smiles = None,
     device: Device = "cpu",
@@ -55,8 +57,8 @@ def explain(
 ) -> None:
     """Explain a prediction by the parts of the graph.
 
-    Contribution: the part's exact share in what enters the head. Shapley value: exact, over all
-    sets of parts; the values add up to the logit less that of a graph without parts.
+    The Shapley value of a part is computed exactly over all subsets of parts; the values add up to
+    the logit minus the logit without any part.
     """
     from ..plots.explain import draw_explanation
     from ..plots.save import check_format, save
@@ -138,8 +140,9 @@ def summary(found: Explanation) -> list[Any]:
     sums.add_row(Text(f"{found.kind} of {found.output}"), f"{found.full:+.4f}  ({_score(found)})")
     return [
         sums,
-        "The Shapley value is what a part adds to the output. Contribution is the length of what "
-        "it adds\nto the input of the head, share its part of that input's direction.",
+        "The Shapley value is what a part adds to the output. Contribution is the norm of the "
+        "vector that\nit adds to the input of the head, share the projection of that vector onto "
+        "the input.",
     ]
 
 

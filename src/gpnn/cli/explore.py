@@ -29,16 +29,16 @@ def explore(
         int, typer.Option("--port", "-p", help="Port; 0 takes any free one.", min=0, max=65535)
     ] = 8765,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address and open nothing.")
+        bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
     ] = False,
     model: Annotated[
         Path | None, typer.Option("--model", "-m", help="A folder that 'gpnn train' wrote.")
     ] = None,
     data: Data = None,
 ) -> None:
-    """Serve a page where parts, interactions and refinement are seen, and open it.
+    """Open a local web page that shows parts, interactions and refinement.
 
-    The page is served to this machine alone and works offline. Ctrl-C ends it.
+    The server listens on this machine only and works offline. Stop it with Ctrl-C.
     """
     import webbrowser
 

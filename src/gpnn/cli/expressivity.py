@@ -30,11 +30,13 @@ def expressivity(
         list[int] | None, typer.Option("--d", help="Radius of N_d; may be repeated.", min=1)
     ] = None,
     distances: Annotated[
-        bool, typer.Option("--distances", help="Let hop distances colour the pairs.")
+        bool, typer.Option("--distances", help="Include the hop distance in the colour of a pair.")
     ] = False,
     realised: Annotated[
         bool,
-        typer.Option("--realised", help="Train a network per pair by BREC's protocol (brec only)."),
+        typer.Option(
+            "--realised", help="Train one network per pair as in BREC's protocol (brec only)."
+        ),
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes for --realised.", min=1)] = 1,
     device: Annotated[str, typer.Option("--device", help="Device for --realised.")] = "cpu",
@@ -44,7 +46,7 @@ def expressivity(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Count the pairs a method distinguishes, or the classes it sorts graphs into."""
+    """Count the pairs that each method distinguishes, or the number of classes it finds."""
     from ..files import write_text
     from ..graph.refine import interaction_type
     from ..graph.schemes import get_scheme

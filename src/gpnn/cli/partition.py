@@ -27,7 +27,7 @@ def partition(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Cut a graph or a dataset into parts and list them."""
+    """Partition a graph or a dataset and list the parts."""
     from ..graph.schemes import get_scheme
 
     rule = get_scheme(scheme)

@@ -28,11 +28,12 @@ def predict(
     model: Model,
     source: Source,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The CSV to write; else a few are shown.")
+        Path | None,
+        typer.Option("--out", "-o", help="CSV to write. Default: print the first predictions."),
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", help="A column of the table to copy beside; may be repeated."),
+        typer.Option("--keep", help="Input column to copy to the output; may be repeated."),
     ] = None,
     smiles: Smiles = None,
     device: Device = "auto",
@@ -41,7 +42,7 @@ def predict(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Predict every graph of a source: a line per row, in the order of the input.
+    """Predict for every graph of a source: one output row per input row, in input order.
 
     A row that cannot be read gets an empty prediction and the reason. Several networks (--ensemble,
     --folds) give their mean and, in columns of their own, their standard deviation.

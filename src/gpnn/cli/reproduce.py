@@ -39,52 +39,52 @@ def reproduce(
     only: Annotated[
         list[str] | None,
         Option(
-            help="dataset/method/scheme/interactions; later parts may be left out, * stands for "
-            "anything. The baselines of a GPNN come with it. May be repeated."
+            help="dataset/method/scheme/interactions; later fields may be omitted, * matches "
+            "anything. Baselines of a selected GPNN are trained too. May be repeated."
         ),
     ] = None,
     data: Data = None,
     out: Annotated[
-        Path | None, Option("--out", "-o", help="Folder; results, or results-quick for --quick.")
+        Path | None,
+        Option("--out", "-o", help="Output folder. Default: results, or results-quick."),
     ] = None,
     quick: Annotated[
-        bool, Option("--quick", help="A small sample, marked as such: minutes on a laptop.")
+        bool, Option("--quick", help="Train a small sample, marked as such: minutes on a laptop.")
     ] = False,
-    jobs: Annotated[int, Option("--jobs", "-j", help="Processes that train.", min=1)] = 1,
+    jobs: Annotated[int, Option("--jobs", "-j", help="Number of training processes.", min=1)] = 1,
     device: Device = "auto",
     minutes: Annotated[
         float | None,
         Option(
-            help="Stop cleanly after about so many minutes; resume with the same command. 0 writes "
-            "the pages from the records there are."
+            help="Stop after about this many minutes; the same command resumes. 0 trains nothing "
+            "and rewrites the pages from existing records."
         ),
     ] = None,
     recipe: Annotated[
         list[Path] | None,
-        Option(help="A recipe file in place of the package's of that name; may be repeated."),
+        Option(help="Recipe file that replaces the built-in one of that name; may be repeated."),
     ] = None,
     dataset: Annotated[
         list[str] | None,
         Option(
-            help="A dataset of your own as a column beside the paper's; registered by a "
-            "--plugin. May be repeated."
+            help="Add a registered dataset of your own (--plugin) as a column. May be repeated."
         ),
     ] = None,
     base: Annotated[
         list[str] | None,
         Option(
-            help="A base GNN of your own as a row, alone and under GPNN; registered by a "
-            "--plugin. May be repeated."
+            help="Add a registered base GNN of your own (--plugin) as rows, alone and with "
+            "GPNN. May be repeated."
         ),
     ] = None,
     fresh: Annotated[
-        bool, Option("--fresh/--resume", help="Start over, or resume where the folder stops.")
+        bool, Option("--fresh/--resume", help="Start over, or resume from the records in --out.")
     ] = False,
 ) -> None:
-    """Train what a table needs and set the results beside the paper's.
+    """Train the models of a table and compare the results with the paper.
 
-    Writes TABLE.md, TABLE.png and runs.jsonl into --out. Finished runs are kept: a command that
-    was interrupted resumes where it stopped.
+    Writes TABLE.md, TABLE.png and runs.jsonl into --out. Finished runs are kept; run the same
+    command again to resume.
 
     \b
     Examples:

@@ -8,7 +8,7 @@ __all__ = ["schemes"]
 
 
 def schemes(json: Json = False) -> None:
-    """List the partitioning schemes: definition, cost, and where each stands to 1-WL."""
+    """List the partitioning schemes: definition, cost, and power relative to 1-WL."""
     from ..graph.schemes import PAPER_SCHEMES, list_schemes
 
     found = list_schemes()

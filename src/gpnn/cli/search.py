@@ -27,21 +27,24 @@ def search(
         str,
         typer.Argument(
             help="A dataset of the paper (MUTAG, ogbg-molhiv, ZINC-edge-features, Texas, …), or a "
-            "recipe file: where everything that is not searched comes from."
+            "recipe file. It supplies every setting that is not searched."
         ),
     ],
     space: Annotated[
         Path | None,
         Option(
-            help="TOML file of what to choose from: layers = [2, 3], "
-            "lr = {low = 1e-4, high = 1e-2, log = true}. The paper's ranges by default."
+            help="TOML file with the search space: layers = [2, 3], "
+            "lr = {low = 1e-4, high = 1e-2, log = true}. Default: the paper's ranges."
         ),
     ] = None,
     trials: Annotated[
-        int | None, Option(help="Trials in all, earlier runs included: 20, or 3 with --quick.")
+        int | None,
+        Option(
+            help="Total number of trials, earlier runs included. Default: 20, or 3 with --quick."
+        ),
     ] = None,
     minutes: Annotated[
-        float | None, Option(help="Stop after so many minutes; the same command goes on.")
+        float | None, Option(help="Stop after this many minutes; the same command resumes.")
     ] = None,
     models: Annotated[
         int, Option(help="Models per trial: folds, splits or seeds of the protocol.")
@@ -55,14 +58,14 @@ def search(
         bool, Option("--baseline", help="Search for the base GNN alone, without GPNN.")
     ] = False,
     out: Annotated[
-        Path | None, Option("--out", "-o", help="Folder; searches/DATASET-MODEL by default.")
+        Path | None, Option("--out", "-o", help="Output folder. Default: searches/DATASET-MODEL.")
     ] = None,
-    seed: Annotated[int, Option(help="Of the proposals.")] = 0,
+    seed: Annotated[int, Option(help="Random seed of the Optuna sampler.")] = 0,
     quick: Annotated[
-        bool, Option("--quick", help="A small sample of graphs and epochs, to see that it works.")
+        bool, Option("--quick", help="Use a small sample of graphs and epochs, as a trial run.")
     ] = False,
     fresh: Annotated[
-        bool, Option("--fresh/--resume", help="Start over, or go on with the search in --out.")
+        bool, Option("--fresh/--resume", help="Start over, or resume the search in --out.")
     ] = False,
     device: Device = "auto",
     threads: Threads = 1,
@@ -71,8 +74,7 @@ def search(
 ) -> None:
     """Search for a recipe with Optuna; the result is a TOML file.
 
-    No test sample is looked at. A search that was interrupted goes on where it stopped when the
-    same command is given again.
+    Test samples are never used. Run the same command again to resume an interrupted search.
 
     gpnn search MUTAG --trials 30 --minutes 60
 

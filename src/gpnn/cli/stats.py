@@ -18,7 +18,7 @@ def stats(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Parts that occur, and average directed cross and within edges per graph."""
+    """Show the number of parts and the average directed cross and within edges per graph."""
     from ..graph.schemes import PAPER_SCHEMES, get_scheme
 
     rules = [get_scheme(name) for name in scheme or PAPER_SCHEMES]

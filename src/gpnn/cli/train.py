@@ -41,17 +41,14 @@ def train(
     ] = 1,
     epochs: Annotated[
         int | None,
-        Option(
-            help="Passes over the training part, at most. By default 200, fewer above 1,000 "
-            "samples."
-        ),
+        Option(help="Maximum number of epochs. Default: 200, fewer for more than 1,000 samples."),
     ] = None,
     patience: Annotated[
         int | None,
-        Option(help="Stop after this many epochs without a better one. By default 0.3 x epochs."),
+        Option(help="Stop after this many epochs without improvement. Default: 0.3 x epochs."),
     ] = None,
     out: Annotated[
-        Path | None, Option("--out", "-o", help="Folder of the model; models/NAME by default.")
+        Path | None, Option("--out", "-o", help="Folder of the model. Default: models/NAME.")
     ] = None,
     scheme: Scheme = "core-degree",
     interactions: Annotated[
@@ -59,24 +56,24 @@ def train(
     ] = "edges",
     d: Annotated[int, Option("--d", help="Radius of the neighbourhoods, 1 to 5.")] = 1,
     distances: Annotated[
-        bool, Option("--distances", help="Join hop distances to the colours of pairs.")
+        bool, Option("--distances", help="Include the hop distance in the colour of a pair.")
     ] = False,
     layers: Annotated[int, Option(help="Number of layers.")] = 3,
     hidden: Annotated[int, Option(help="Width of the layers.")] = 64,
     base: Annotated[
         str | None,
         Option(
-            help="gin, gine, gcn, gat, sage, a registered name, or none. By default gine where "
-            "edges have labels or features, else gin."
+            help="gin, gine, gcn, gat, sage, a registered name, or none. Default: gine where edges "
+            "have labels or features, else gin."
         ),
     ] = None,
     baseline: Annotated[
         bool, Option("--baseline", help="Train the base GNN alone, without GPNN.")
     ] = False,
-    dropout: Annotated[float | None, Option(help="0.5 by default, 0 for a regression.")] = None,
+    dropout: Annotated[float | None, Option(help="Default: 0.5, or 0 for a regression.")] = None,
     batch_size: Annotated[
         int | None,
-        Option(help="Graphs in a batch. By default 32, more above 1,000 samples."),
+        Option(help="Graphs per batch. Default: 32, more for more than 1,000 samples."),
     ] = None,
     lr: Annotated[
         float, Option(help="Step size of AdamW, halved after every quarter of the epochs.")
@@ -96,7 +93,7 @@ def train(
 ) -> None:
     """Train a GPNN on a dataset, a CSV of SMILES or a folder of graphs.
 
-    A run that was interrupted resumes where it stopped when the same command is given again.
+    Run the same command again to resume an interrupted training.
     """
     from ..data.split import make_folds, make_split
     from ..graph.schemes import get_scheme
@@ -191,7 +188,11 @@ def _tell_samples(
     if encoder.edge_features:
         edges = f"; {encoder.edge_features} numbers per edge"
     held = len(split.valid)
-    few = f"\nnote      only {held} validate: the best epoch is mostly chance" if held < FEW else ""
+    few = (
+        f"\nnote      only {held} validation samples: the best epoch is mostly chance"
+        if held < FEW
+        else ""
+    )
     sizes = ", ".join(f"{size:,} {part}" for part, size in split.sizes.items())
     how = f"{folds} folds, the first: " if folds else ""
     chosen = samples.task.chosen_by(samples.outputs)

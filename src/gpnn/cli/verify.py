@@ -29,7 +29,7 @@ def verify(
     json: Json = False,
 ) -> None:
     """Check every proposition, theorem and lemma of the paper on all pairs of graphs of a domain
-    (the atlas of graphs up to 7 vertices unless told otherwise)."""
+    (default: all graphs with up to 7 vertices)."""
     from ..errors import InputError
     from ..files import write_text
     from ..lab.verify import DOMAINS, select_claims, to_markdown

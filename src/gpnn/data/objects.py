@@ -68,7 +68,7 @@ def read_inputs(source: Any) -> Raw:
     nodes = np.concatenate(known)
     kind = FEATURES if nodes.dtype.kind == "f" else LABELS
     if kind == FEATURES and not np.isfinite(nodes).all():
-        raise InputError("The vertex features x hold NaN or infinity. Mend them first.")
+        raise InputError("The vertex features x hold NaN or infinity. Fix them first.")
     return replace(raw, kind=kind, nodes=nodes)
 
 

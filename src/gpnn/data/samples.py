@@ -211,7 +211,7 @@ def encode_samples(
         assert task is not None
         like = Encoder.fit(raw, task, classes)
     if raw.nodes.dtype.kind == "f" and not np.isfinite(raw.nodes).all():
-        raise InputError(f"The vertex features of {source} hold NaN or infinity. Mend them first.")
+        raise InputError(f"The vertex features of {source} hold NaN or infinity. Fix them first.")
     x, edge_labels, edge_features = like.encode(raw)
     return Samples(
         raw.graphs, like, x, edge_labels, y, raw.ids, raw.rows, raw.skipped, raw.split,
@@ -232,9 +232,7 @@ def _tell_skipped(raw: Raw, strict: bool, source: str) -> None:
     total = len(raw.rows) + len(raw.skipped)
     said = f"{len(raw.skipped):,} of {total:,} rows of {source}"
     if strict:
-        raise InputError(
-            f"{said} cannot be used ({shown}{more}). Mend them, or leave out --strict."
-        )
+        raise InputError(f"{said} cannot be used ({shown}{more}). Fix them, or leave out --strict.")
     if not len(raw.rows):
         raise InputError(f"No row of {source} can be used ({shown}{more}).")
     warnings.warn(f"{said} are skipped ({shown}{more}).", InputNote, stacklevel=3)

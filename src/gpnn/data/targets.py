@@ -84,7 +84,7 @@ def encode(
             bad = next(value for value in values if not _is_number(value))
             raise InputError(
                 f"The task {task} needs numbers, and the target {name!r} holds {bad!r}. "
-                "Mend the column or leave the task out."
+                "Fix the column or leave the task out."
             )
         if task is Task.MULTITASK and not _is_binary(values):
             raise InputError(

@@ -139,7 +139,7 @@ class Graphs:
                     f"Edge {int(bad - bounds[g])}{where} joins {int(src[bad])} and "
                     f"{int(dst[bad])}, but vertices are numbered {low} to "
                     f"{low + int(sizes[g]) - 1} ({int(sizes[g])} in all). "
-                    "Give the right number of vertices or mend the edge."
+                    "Give the right number of vertices or fix the edge."
                 )
             indices = indices[: len(src) - loops]
             indptr, duplicates = csr.sort_rows(src, dst, ptr, bounds, owner, degree, indices)

@@ -58,4 +58,4 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"Cannot read {what} {path}: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not TOML: {error}. Mend the file.") from None
+        raise InputError(f"{path} is not TOML: {error}. Fix the file.") from None

@@ -55,7 +55,7 @@ def read_smiles(
     if failed and bad == "raise":
         raise InputError(
             f"{where(path, lines[failed[0]])}: {texts[failed[0]]!r} is not SMILES that RDKit can "
-            f"read ({len(failed)} of {len(texts)} rows). Mend them or use bad='skip'."
+            f"read ({len(failed)} of {len(texts)} rows). Fix them or use bad='skip'."
         )
     if failed:
         shown = one_of([str(lines[k] + 1) for k in failed[:_MAX_NOTED]])
