@@ -38,6 +38,18 @@ def run_pairs(phi: PairMLP, ends: list[tuple[Tensor, Tensor]]) -> list[Tensor]:
     return list(torch.relu(batch_norm(x, phi)) @ phi.second.weight.t() + phi.second.bias)
 
 
+def message(conv: InteractionLayer, pairs: list[tuple[Tensor, Tensor]]) -> Tensor:
+    """Σ ReLU(β_u B + α_vu A + c) C over the pairs (β_u, α_vu) of one vertex."""
+    total = torch.zeros(conv.features)
+    if conv.message is None:
+        return total
+    own = conv.message
+    for beta, alpha in pairs:
+        inside = own.beta.weight @ beta + own.alpha.weight @ alpha + own.beta.bias
+        total = total + own.out.weight @ torch.relu(inside)
+    return total
+
+
 def learned_pairs(graph: nx.Graph, part: list[int], kind: str, reach: int) -> list[tuple[int, int]]:
     hops = dict(nx.all_pairs_shortest_path_length(graph))
     if kind == "pairs":
@@ -114,5 +126,7 @@ def literal_gpnn(
                         + alpha[g][v, u] @ conv.alpha_map.weight[j]
                         + conv.beta_map.bias[j]
                     )
-                gamma[g].append(value)
+                gamma[g].append(
+                    value + message(conv, [(beta[g, u], alpha[g][v, u]) for u in near[g][v]])
+                )
     return [torch.stack(one) if one else torch.zeros(0, convs[0].features) for one in gamma]

@@ -11,6 +11,7 @@ from gpnn.data.datasets import load_graphs
 from gpnn.errors import InputError
 from gpnn.graph.convert import as_graphs
 from gpnn.nn import memory
+from gpnn.nn.batch import PairRows
 from gpnn.nn.layer import InteractionLayer
 from gpnn.nn.model import GPNN
 from gpnn.nn.parts import PairEmbedding, PartLinear
@@ -41,12 +42,13 @@ def samples(seed: int) -> list[nx.Graph]:
 @pytest.mark.parametrize("d", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("direct", [False, True])
-def test_layers_equal_the_formula(kind, d, update, direct):
+@pytest.mark.parametrize("combine", ["pairwise", "linear"])
+def test_layers_equal_the_formula(kind, d, update, direct, combine):
     graphs = samples(d)
     ready = prepare(as_graphs(graphs), interactions=kind, d=d, layers=2, direct=direct)
     torch.manual_seed(1)
     keys = torch.arange(ready.parts)
-    convs = [InteractionLayer(5, keys, update) for _ in range(2)]
+    convs = [InteractionLayer(5, keys, update, combine=combine) for _ in range(2)]
     pair = PairEmbedding(keys, 5)
     gamma = torch.randn(ready.graphs.num_nodes, 5)
     cuts = np.split(ready.part, ready.graphs.ptr[1:-1])
@@ -65,7 +67,42 @@ def test_layers_equal_the_formula(kind, d, update, direct):
     alpha = start
     for layer, conv in enumerate(convs):
         state, alpha = conv(state, alpha, start, batch, layer)
-    assert torch.allclose(state[batch.order.source], torch.cat(expected), atol=1e-10, rtol=1e-10)
+    found, expected = state[batch.order.source], torch.cat(expected)
+    assert torch.allclose(found, expected, atol=1e-10, rtol=1e-10)
+    weights = [p for conv in convs for p in conv.parameters()] + list(pair.parameters())
+    slope = torch.randn(found.shape)
+    slopes = [
+        torch.autograd.grad((one * slope).sum(), weights, retain_graph=True, allow_unused=True)
+        for one in (found, expected)
+    ]
+    for ours, theirs in zip(*slopes, strict=True):
+        assert (
+            (ours is None or not ours.any())
+            if theirs is None
+            else torch.allclose(ours, theirs, atol=1e-8, rtol=1e-8)
+        )
+
+
+def test_only_the_pairwise_message_sees_which_beta_came_with_which_alpha():
+    """Two vertices with equal multisets of β and of α, but not of pairs (β, α)."""
+    from gpnn.nn.segments import Segments
+
+    torch.manual_seed(0)
+    layer = InteractionLayer(4, torch.arange(2))
+    beta, alpha = torch.randn(2, 4), torch.randn(2, 4)
+    centre = np.array([0, 0, 1, 1])
+    other, own = np.array([0, 1, 0, 1]), np.array([0, 1, 1, 0])
+    number = np.arange(4)
+    near = Segments.build(centre, other, 2, 2)
+    pairs = PairRows(Segments.build(number, other, 4, 2), Segments.build(centre, number, 2, 4))
+    linear = near.sum(beta) + Segments.build(centre, own, 2, 2).sum(alpha)
+    assert torch.allclose(linear[0], linear[1])
+    identity = torch.nn.Linear(4, 4)
+    torch.nn.init.eye_(identity.weight), torch.nn.init.zeros_(identity.bias)
+    message = layer.message(
+        beta, identity, layer.message.of_alpha(alpha), Segments.build(number, own, 4, 2), pairs
+    )
+    assert (message[0] - message[1]).abs().max() > 1e-3
 
 
 def molecules():
@@ -179,7 +216,7 @@ def test_what_does_not_fit_is_said_in_advance(monkeypatch):
 
 def test_repr_reset_and_bad_options():
     layer = InteractionLayer(4, torch.arange(3))
-    assert repr(layer) == "InteractionLayer(4, parts=3, pair_update='tuple')"
+    assert repr(layer) == "InteractionLayer(4, parts=3, pair_update='tuple', combine='pairwise')"
     layer.reset_parameters()
     with pytest.raises(InputError, match=r"Unknown pair_update 'mean'. Choose one of tuple, sum"):
         InteractionLayer(4, torch.arange(3), "mean")

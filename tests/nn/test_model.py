@@ -15,7 +15,7 @@ from gpnn.graph.convert import as_graphs
 from gpnn.graph.graphs import Graphs
 from gpnn.graph.vocabulary import UnseenColours
 from gpnn.nn.bases import BASES
-from gpnn.nn.batch import AlphaRound, Edges, GraphBatch
+from gpnn.nn.batch import AlphaRound, Edges, GraphBatch, PairRows
 from gpnn.nn.check import check_model_invariance
 from gpnn.nn.config import GPNNConfig
 from gpnn.nn.model import GPNN
@@ -220,7 +220,7 @@ def one_for_all(batch: GraphBatch, replicas: int) -> GraphBatch:
             return repeat(value)
         if isinstance(value, torch.Tensor):
             return value.expand(replicas, *value.shape)
-        if isinstance(value, AlphaRound | Edges):
+        if isinstance(value, AlphaRound | Edges | PairRows):
             return replace(value, **changes(value))
         return tuple(map(grow, value)) if isinstance(value, tuple) else value
 

@@ -14,7 +14,7 @@ from torch.utils import _pytree
 from ..graph.structure import Structure
 from .segments import Segments
 
-__all__ = ["AlphaRound", "Edges", "GraphBatch", "Terms"]
+__all__ = ["AlphaRound", "Edges", "GraphBatch", "PairRows", "Terms"]
 
 
 def _tree(cls: Any) -> Any:
@@ -73,6 +73,8 @@ class AlphaRound:
         part: part of u of every row of this round's table, [C + C₀]; ``groups``: the same as
             (start, stop, part), [groups, 3], always on the CPU.
         pairs: which rows of this round's table every vertex sums over u ∈ N_d(v), by Equation 3.
+        own: the row of this round's table of every pair (v, u), in the order of
+            :class:`PairRows`; ``None`` where no network reads pairs one by one.
     """
 
     previous: Segments
@@ -83,6 +85,31 @@ class AlphaRound:
     part: Tensor
     pairs: Segments
     groups: Tensor
+    own: Segments | None = None
+
+
+@_tree
+@dataclass(frozen=True)
+class PairRows:
+    """The pairs (v, u) with u ∈ N_d(v) as rows of their own, sorted by v; of all replicas together,
+    without a leading dimension.
+
+    Attributes:
+        other: the vertex u of every pair, as sums of one row each.
+        centre: Σ over the pairs of every vertex v.
+    """
+
+    other: Segments
+    centre: Segments
+
+    @classmethod
+    def of(cls, near: Segments, order: Tensor, row: Tensor) -> PairRows:
+        """From Σ over N_d(v): the entries of its transpose in terms of its own, and the vertex v of
+        every entry, [entries] both."""
+        count = near.source.shape[0]
+        number = torch.arange(count + 1, dtype=near.source.dtype, device=near.source.device)
+        other = Segments(near.source, number, order, near.back_ptr)
+        return cls(other, Segments(number[:-1], near.ptr, row, number))
 
 
 @_tree
@@ -126,6 +153,7 @@ class GraphBatch:
             part of u.
         start_features: continuous edge features of the start rows, [C₀, e], in the direct path.
         rounds: one entry per layer.
+        pairs: the pairs of Equation 3 one by one, or ``None``.
         readout: Σ over the vertices of every graph.
         components: connected components of every part, [graphs, parts].
         order: the vertices of the input, in input order, as sums of one row each.
@@ -159,6 +187,7 @@ class GraphBatch:
     vertex_id: Tensor | None
     graph_id: Tensor | None
     groups: Tensor
+    pairs: PairRows | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
     terms: Terms | None = None
 

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .batch import AlphaRound, Edges, GraphBatch
+from .batch import AlphaRound, Edges, GraphBatch, PairRows
 from .kernels import collate as loops
 from .segments import Segments
 
@@ -54,7 +54,7 @@ class _Collation:
     def batch(self, edges: bool) -> GraphBatch:
         prepared, whole = self.prepared, self.prepared.graphs
         source, ptr, entry = loops.collate_sums(*self.place, whole.indptr, whole.indices)
-        near, start, start_ids, rounds = self._interactions()
+        near, start, start_ids, rounds, pairs = self._interactions()
         real = self.ids >= 0
         rows = as_tensor(np.where(real, self.ids, 0) if self.stacked else self.ids)
         readout, order, graphs = self._readout()
@@ -86,6 +86,7 @@ class _Collation:
             vertex_id=self._shape(rows),
             graph_id=self._shape(chosen),
             groups=_groups(self.first),
+            pairs=pairs,
             terms=None if self.stacked else prepared.terms,
         )
 
@@ -133,14 +134,18 @@ class _Collation:
         order = Segments(rank, as_tensor(_ends(there)), as_tensor(inverse[real]), readout.back_ptr)
         return readout, order, graphs
 
-    def _interactions(self) -> tuple[Segments, Tensor, IntArray, tuple[AlphaRound, ...]]:
-        """Σ over N_d(v), the start classes, their numbers in the whole set, and the rounds."""
+    def _interactions(
+        self,
+    ) -> tuple[Segments, Tensor, IntArray, tuple[AlphaRound, ...], PairRows]:
+        """Σ over N_d(v), the start classes, their numbers in the whole set, the rounds, and the
+        pairs one by one."""
         prepared, like = self.prepared, _NO_WEIGHT
         classes, part_of, parts = prepared.classes, prepared.part_of_colour, prepared.parts
         source, ptr, entry = loops.collate_sums(
             *self.place, prepared.pair_first, classes.pair_other
         )
-        centre = as_tensor(ptr)
+        centre, number = as_tensor(ptr), np.arange(len(source) + 1)
+        each = as_tensor(number)
         start_mark = self._marks(len(classes.start))
         starts, _, start_first = loops.collate_classes(
             self.graphs, self.bounds, classes.start_ptr, classes.start_id, classes.start_count,
@@ -172,6 +177,8 @@ class _Collation:
             pairs = loops.collate_pairs(
                 entry, ptr, classes.pair_class[r], size, used, rows, mark, start_mark
             )
+            row, back, order = loops.transpose(pairs, ptr, self.replicas * rows, number[:-1])
+            table_rows, ends_of = as_tensor(pairs), as_tensor(back)
             rounds.append(
                 AlphaRound(
                     previous=_segments(previous, previous_ends, before),
@@ -182,11 +189,16 @@ class _Collation:
                     part=as_tensor(
                         np.concatenate([np.repeat(np.arange(parts), np.diff(first)), by_part])
                     ),
-                    pairs=_segments(pairs, ptr, self.replicas * rows)._replace(ptr=centre),
+                    pairs=Segments(table_rows, centre, as_tensor(row), ends_of),
+                    own=Segments(table_rows, each, as_tensor(order), ends_of),
                     groups=torch.cat([_groups(first), start_groups + used * _BOTH_ENDS]),
                 )
             )
-        return _symmetric(source, ptr), as_tensor(start), starts, tuple(rounds)
+        near = Segments(as_tensor(source), centre, as_tensor(source), centre)
+        row, _, order = loops.transpose(source, ptr, len(ptr) - 1, number[:-1])
+        vertex = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+        pairs = PairRows.of(near, as_tensor(order), as_tensor(vertex))
+        return near, as_tensor(start), starts, tuple(rounds), pairs
 
     def _marks(self, size: int) -> NDArray[np.int32]:
         return np.zeros((self.replicas, size), np.int32)

@@ -29,6 +29,7 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "pair_update": PAIR_UPDATES,
     "readout": ("sum", "mean"),
     "jump": ("last", "cat"),
+    "combine": ("pairwise", "linear"),
     "head": ("mlp", "linear"),
     "level": tuple(Level),
     "encoder": ("linear", None),
@@ -54,6 +55,8 @@ class GPNNConfig:
         norm: ``batch`` normalises after every layer of the base GNN and before the head; ``None``
             leaves that out. With ``encoder=None`` and a linear head, the base GNN is then PyG's
             stack of the same layer.
+        combine: how Equation 3 reads β_u and α_vu: ``pairwise``, together, in residual blocks with
+            a ReLU; or ``linear``, one by one, as the paper's appendix builds it.
         pair_update: ``tuple`` or ``sum``.
         edge_labels: categories of edges, or 0; ``edge_features``: width of float edge features.
         component_feature: append the number of connected components of every part.
@@ -73,6 +76,7 @@ class GPNNConfig:
     base: str | None = "gin"
     encoder: str | None = "linear"
     norm: str | None = "batch"
+    combine: str = "pairwise"
     pair_update: str = "tuple"
     edge_labels: int = 0
     edge_features: int = 0

@@ -34,7 +34,7 @@ class GPNNConv(nn.Module):
     .. math::
         \gamma_v = x_v W, \qquad
         x'_v = \sum_j \omega_j \sum_{u \in N_d(v),\, part(u) = j}
-            \big(\beta_u \,\|\, \alpha_{vu} \,\|\, p_j\big) W_j
+            \big(\beta_u \,\|\, \alpha_{vu} \,\|\, p_j\big) W_j + m_v
 
     α goes through one round of Equation 2 from its start, a learned vector per (part of v, kind of
     pair, part of u). A model in which α is refined from layer to layer is
@@ -48,6 +48,7 @@ class GPNNConv(nn.Module):
         d: radius of N_d, 1 to 5.
         edge_labels: number of edge labels, or 0.
         pair_update: ``tuple`` or ``sum``.
+        combine: ``pairwise`` or ``linear``.
         cached: keep what is computed from the structure of the first graph for all later calls,
             where the graph is always the same.
 
@@ -72,6 +73,7 @@ class GPNNConv(nn.Module):
         d: int = 1,
         edge_labels: int = 0,
         pair_update: str = "tuple",
+        combine: str = "pairwise",
         cached: bool = False,
     ) -> None:
         super().__init__()
@@ -85,7 +87,7 @@ class GPNNConv(nn.Module):
         keys, factored = torch.arange(parts + 1), parts + 1 > FACTOR_ABOVE
         self.linear = Linear(in_channels, out_channels)
         self.pair = PairEmbedding(keys, out_channels, edge_labels, factored=factored)
-        self.layer = InteractionLayer(out_channels, keys, pair_update, factored)
+        self.layer = InteractionLayer(out_channels, keys, pair_update, factored, combine)
         self._kept: GraphBatch | None = None
 
     def reset_parameters(self) -> None:

@@ -1,4 +1,4 @@
-"""One GPNN layer: Equations 1 to 3 of the paper as its appendix implements them."""
+"""One GPNN layer: Equations 1 to 3 of the paper."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import InputError
-from .batch import AlphaRound, GraphBatch
-from .linear import Linear
+from .batch import AlphaRound, GraphBatch, PairRows
+from .linear import Linear, linear
 from .memory import check_tuples
 from .norm import MLP, WeightedBatchNorm
 from .parts import PartLinear
+from .segments import Segments
 
-__all__ = ["PAIR_UPDATES", "InteractionLayer", "PairMLP"]
+__all__ = ["COMBINE", "PAIR_UPDATES", "InteractionLayer", "PairMLP", "PairMessage"]
 
 PAIR_UPDATES = ("tuple", "sum")
+COMBINE = ("pairwise", "linear")
 
 
 class PairMLP(nn.Module):
@@ -53,6 +55,57 @@ class PairMLP(nn.Module):
         return out
 
 
+class PairMessage(nn.Module):
+    r"""A message that reads β and α of a pair together:
+
+    .. math::
+        m_v = \Big(\sum_{u \in N_d(v)} \mathrm{ReLU}\big(\beta_u B + \alpha_{vu} A + c\big)\Big)\, C
+
+    Equation 3 hashes the multiset of *pairs* (β_u, α_vu). A sum of linear maps is a sum over β and
+    a sum over α: which β came with which α is lost. The ReLU keeps them together. The message is
+    formed pair by pair, so it costs a row for every pair, not for every class.
+
+    Shapes: :meth:`of_alpha`: α table [..., rows, f] → its rows times A; forward: the hidden layer
+    of θ [..., n, f], that table, the pairs → [..., n, f].
+    """
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.features = features
+        self.beta = Linear(features, features)
+        self.alpha = Linear(features, features, bias=False)
+        self.out = Linear(features, features, bias=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        bound = (2 * self.features) ** -0.5  # a unit reads both members
+        for module in (self.beta, self.alpha, self.out):
+            module.reset_parameters()
+        nn.init.uniform_(self.beta.weight, -bound, bound)
+        nn.init.uniform_(self.alpha.weight, -bound, bound)
+
+    def of_alpha(self, table: Tensor) -> Tensor:
+        out: Tensor = self.alpha(table)
+        return out
+
+    def forward(
+        self, hidden: Tensor, theta: nn.Linear, of_alpha: Tensor, own: Segments, pairs: PairRows
+    ) -> Tensor:
+        """``theta`` is the map from the hidden layer to β: two maps in a row are one."""
+        weight = self.beta.weight @ theta.weight
+        bias = (self.beta.weight @ theta.bias.unsqueeze(-1)).squeeze(-1) + self.beta.bias
+        of_beta = linear(hidden, weight, bias)
+        both = own.sum(_flat(of_alpha), onto=pairs.other.sum(_flat(of_beta)))
+        total = pairs.centre.sum(torch.relu(both)).view_as(of_beta)
+        out: Tensor = self.out(total)
+        return out
+
+
+def _flat(x: Tensor) -> Tensor:
+    """Rows of all replicas, one after another."""
+    return x if x.dim() == 2 else x.flatten(0, -2)
+
+
 class InteractionLayer(nn.Module):
     r"""The interaction of vertices inside and across parts.
 
@@ -63,7 +116,10 @@ class InteractionLayer(nn.Module):
             + \sum_{w \in N_d(v)} \varphi(\alpha_{vw}, \alpha_{uw})\Big), \quad (v, u) \in E^\delta
         \\
         \gamma'_v &= \sum_j \omega_j \sum_{u \in N_d(v),\, \lambda_V(u) = j}
-            \big(\beta_u \,\|\, \alpha'_{vu} \,\|\, p_j\big) W_j
+            \big(\beta_u \,\|\, \alpha'_{vu} \,\|\, p_j\big) W_j \; + \; m_v
+
+    :math:`m_v` is the message of :class:`PairMessage`. ``combine="linear"`` leaves it out, as the
+    paper's appendix does.
 
     α is held once per class of pairs with equal structure, not once per pair (see
     :mod:`gpnn.graph.classes`): the same numbers for a fraction of the work. Normalisation weighs
@@ -84,14 +140,22 @@ class InteractionLayer(nn.Module):
             :func:`~gpnn.nn.part_weights.part_keys`, [parts].
         pair_update: ``"tuple"`` or ``"sum"``.
         factored: whether the :math:`W_j` share a basis.
+        combine: ``"pairwise"`` or ``"linear"``.
 
     Shapes: γ [n, features], α table of the round before [rows, features] → γ', α table.
     """
 
     def __init__(
-        self, features: int, keys: Tensor, pair_update: str = "tuple", factored: bool = False
+        self,
+        features: int,
+        keys: Tensor,
+        pair_update: str = "tuple",
+        factored: bool = False,
+        combine: str = "pairwise",
     ) -> None:
         super().__init__()
+        if combine not in COMBINE:
+            raise InputError(f"Unknown combine {combine!r}. Choose one of {', '.join(COMBINE)}.")
         if pair_update not in PAIR_UPDATES:
             raise InputError(
                 f"Unknown pair_update {pair_update!r}. Choose one of {', '.join(PAIR_UPDATES)}."
@@ -104,6 +168,7 @@ class InteractionLayer(nn.Module):
         self.phi = PairMLP(features) if pair_update == "tuple" else None
         self.beta_map = PartLinear(keys, features, factored, bias=True)
         self.alpha_map = PartLinear(keys, features, factored)
+        self.message = PairMessage(features) if combine == "pairwise" else None
         self.omega = nn.Parameter(torch.ones(len(keys)))
         self.part_dims = {"omega": (0,)}
         self.reset_parameters()
@@ -112,7 +177,8 @@ class InteractionLayer(nn.Module):
         nn.init.zeros_(self.epsilon)
         nn.init.zeros_(self.mu)
         nn.init.ones_(self.omega)
-        for module in (self.beta, self.psi, self.phi, self.beta_map, self.alpha_map):
+        maps = (self.beta, self.psi, self.phi, self.beta_map, self.alpha_map, self.message)
+        for module in maps:
             if module is not None:
                 module.reset_parameters()
 
@@ -121,26 +187,36 @@ class InteractionLayer(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """All three equations in round ``layer``, counted from 0; ``alpha`` is the α table of the
         round before, ``start`` its start rows."""
-        table, told = self.interactions(alpha, start, batch.rounds[layer])
-        return self.combine(gamma, told, batch), table
+        table, of_alpha = self.interactions(alpha, start, batch.rounds[layer])
+        return self.combine(gamma, of_alpha, batch, layer), table
 
     def interactions(
         self, alpha: Tensor, start: Tensor, pairs: AlphaRound
-    ) -> tuple[Tensor, Tensor]:
-        """The α table of this round, and what α adds to γ' of every vertex; neither depends on
-        γ."""
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """The α table of this round, and what Equation 3 reads of it: the sum of every vertex, and
+        the table as messages read it. Neither depends on γ."""
         table = torch.cat([self.interact(alpha, pairs), start], dim=-2)
         by_class = self.alpha_map(table, pairs.part, pairs.groups, self.omega)
-        return table, pairs.pairs.sum(by_class)
+        summed = pairs.pairs.sum(by_class)
+        if self.message is None:
+            return table, (summed,)
+        return table, (summed, self.message.of_alpha(table))
 
-    def combine(self, gamma: Tensor, told: Tensor, batch: GraphBatch) -> Tensor:
-        """γ' from γ and what α adds."""
+    def combine(
+        self, gamma: Tensor, of_alpha: tuple[Tensor, ...], batch: GraphBatch, layer: int
+    ) -> Tensor:
+        """γ' from γ and what Equation 3 reads of α."""
         near = batch.neighbours.sum(gamma, onto=gamma, factor=1 + self.epsilon)
         hidden = self.beta.before_second(near, batch.vertex_weight)
         by_vertex = self.beta_map(
             hidden, batch.part, batch.groups, self.omega, before=self.beta.second
         )
-        return batch.near.sum(by_vertex, onto=told)
+        if self.message is None:
+            return batch.near.sum(by_vertex, onto=of_alpha[0])
+        own = batch.rounds[layer].own
+        assert own is not None and batch.pairs is not None
+        message = self.message(hidden, self.beta.second, of_alpha[1], own, batch.pairs)
+        return batch.near.sum(by_vertex, onto=of_alpha[0] + message)
 
     def interact(self, alpha: Tensor, pairs: AlphaRound) -> Tensor:
         """Equation 2, once per class: the α of the classes of this round."""
@@ -156,5 +232,6 @@ class InteractionLayer(nn.Module):
     def __repr__(self) -> str:
         return (
             f"{self.__class__.__name__}({self.features}, parts={self.omega.shape[-1]}, "
-            f"pair_update={self.pair_update!r})"
+            f"pair_update={self.pair_update!r}, "
+            f"combine={'linear' if self.message is None else 'pairwise'!r})"
         )

@@ -101,14 +101,14 @@ class GPNN(nn.Module):
                 Linear(config.edge_features, width, bias=False) if config.edge_features else None
             )
             self.layers = nn.ModuleList(
-                InteractionLayer(width, keys, config.pair_update, config.factored)
+                InteractionLayer(width, keys, config.pair_update, config.factored, config.combine)
                 for _ in range(layers)
             )
-            # A constant that the last γ adds to every vertex is cancelled by the head's
-            # normalisation, unless the readout multiplies it by the number of vertices.
-            counted = not node and config.readout == "sum"
+            # Without a ReLU, a constant that the last γ adds to every vertex is cancelled by the
+            # head's normalisation, unless the readout multiplies it by the number of vertices.
+            counts = self.residual or (not node and config.readout == "sum")
             self.norms = nn.ModuleList(
-                WeightedBatchNorm(width, bias=counted or layer < layers - 1)
+                WeightedBatchNorm(width, bias=counts or layer < layers - 1)
                 for layer in range(layers)
             )
             joined += width * (layers if config.jump == "cat" else 1)
@@ -288,12 +288,22 @@ class GPNN(nn.Module):
         for number, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
             assert isinstance(layer, InteractionLayer)
             with beside:
-                alpha, told = layer.interactions(alpha, start, batch.rounds[number])
-            beside.bring(told)
-            gamma = norm(layer.combine(gamma, told, batch), batch.vertex_weight)
-            found.append(gamma)
-            gamma = self.dropout(gamma, batch.vertex_id, number + 1)
+                alpha, of_alpha = layer.interactions(alpha, start, batch.rounds[number])
+            beside.bring(*of_alpha)
+            new = layer.combine(gamma, of_alpha, batch, number)
+            new = norm(new, batch.vertex_weight, relu=self.residual)
+            if self.residual:
+                gamma = gamma + self.dropout(new, batch.vertex_id, number + 1)
+                found.append(gamma)
+            else:
+                found.append(new)
+                gamma = self.dropout(new, batch.vertex_id, number + 1)
         return found
+
+    @property
+    def residual(self) -> bool:
+        """Whether a layer adds to γ, after a ReLU."""
+        return self.config.combine == "pairwise"
 
     def _check(self, batch: GraphBatch) -> None:
         """Refuse graphs that were prepared for another model."""

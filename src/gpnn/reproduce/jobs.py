@@ -14,13 +14,15 @@ __all__ = ["BASES", "GPNN_ALONE", "QUICK_LIMITS", "Job", "Row", "key_of", "quick
 BASES = {"GIN": "gin", "GCN": "gcn", "GAT": "gat", "GraphSAGE": "sage"}
 """The paper's names of the base GNNs, and ours."""
 
-GPNN_ALONE = ("d", "distances", "component_feature")
+GPNN_ALONE = ("d", "distances", "component_feature", "combine")
 """Fields of a recipe that mean nothing to a base GNN without GPNN."""
 
 QUICK_LIMITS = {"epochs": 4, "seeds": 2, "hidden": 16, "layers": 2}
 """The most that a quick run takes of a recipe; nested choices are cut apart from these."""
 
-_ADDED = {"head": "mlp", "distances": False, "encoder": "linear", "norm": "batch"}
+_ADDED = {
+    "head": "mlp", "distances": False, "combine": "linear", "encoder": "linear", "norm": "batch",
+}  # fmt: skip
 """Fields of the network that came after the first records, and what was so before."""
 
 

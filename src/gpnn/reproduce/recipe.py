@@ -27,6 +27,7 @@ _CHOICES = {
     "readout": ("sum", "mean"),
     "jump": ("last", "cat"),
     "head": ("mlp", "linear"),
+    "combine": ("linear", "pairwise"),
     "encoder": ("linear", "none"),
     "norm": ("batch", "none"),
     "splits": SPLITS,
@@ -69,8 +70,9 @@ class Recipe:
         dataset: the dataset that is loaded.
         title: what reports call it; the name by default.
         edge_labels: whether the models read the labels of edges.
-        layers, hidden, d, distances, readout, jump, head, encoder, norm, component_feature: of the
-            network, see :class:`~gpnn.nn.config.GPNNConfig`; ``none`` stands for ``None``.
+        layers, hidden, d, distances, combine, readout, jump, head, encoder, norm,
+            component_feature: of the network, see :class:`~gpnn.nn.config.GPNNConfig`; ``none``
+            stands for ``None``. The paper's tables combine linearly, as its appendix does.
         epochs, batch_size: how long, and graphs in a batch.
         steps: random batches that make an epoch; 0: one pass.
         lr, weight_decay, dropout: of AdamW (the decay is decoupled) and the network.
@@ -92,6 +94,7 @@ class Recipe:
     readout: str = "sum"
     jump: str = "cat"
     head: str = "mlp"
+    combine: str = "linear"
     encoder: str = "linear"
     norm: str = "batch"
     component_feature: bool = True
@@ -136,7 +139,7 @@ class Recipe:
         """Fields of the network that every model of this dataset shares."""
         names = (
             *("layers", "hidden", "d", "distances", "readout", "jump", "head", "encoder", "norm"),
-            "component_feature",
+            *("component_feature", "combine"),
         )
         values = {name: getattr(self, name) for name in names}
         return {name: None if value == "none" else value for name, value in values.items()}

@@ -10,12 +10,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ...nn.batch import AlphaRound, Edges, GraphBatch
+from ...nn.batch import AlphaRound, Edges, GraphBatch, PairRows
 from ...nn.segments import Segments
 from .capacity import Capacity
 from .class_rows import Held, SharedLayout
 from .class_sums import LinkLayout, Links
-from .graph_rows import RowLayout, Rows, group_of, groups
+from .graph_rows import INT, RowLayout, Rows, group_of, groups
 from .graph_sums import Entries, EntryLayout
 from .tables import Resident
 
@@ -81,6 +81,7 @@ class Assembler:
             vertex_id=vertices,
             graph_id=ids,
             groups=self.groups,
+            pairs=_pair_rows(near) if self.resident.pairwise else None,
         )
 
     def _interactions(
@@ -108,7 +109,8 @@ class Assembler:
             self._held(f"{name} {number + 1}", held.weight).to(self.dtype)
             for name in ("class", "tuple")
         )
-        return AlphaRound(previous, met, tuples, weight, tuple_weight, part, pairs, rows)
+        own = self.links.each(links, f"pairs {number + 1}") if self.resident.pairwise else None
+        return AlphaRound(previous, met, tuples, weight, tuple_weight, part, pairs, rows, own)
 
     def _edges(self, rows: Rows, entries: Entries) -> Edges | None:
         if "edge" not in self.resident.kinds:
@@ -131,6 +133,16 @@ class Assembler:
 
     def _sums(self, entries: Entries, name: str, back: str | None = None) -> Segments:
         return self.entries.sums(entries, name, back or f"{name} back")
+
+
+def _pair_rows(near: Segments) -> PairRows:
+    """The entries of Σ over N_d(v) as rows of their own; what is left over comes last."""
+    number = torch.arange(len(near.source), dtype=INT, device=near.source.device)
+    real = number < near.ptr[-1]
+    last = torch.iinfo(INT).max
+    _, order = torch.where(real, near.source, last).sort(stable=True)
+    row = torch.searchsorted(near.ptr, number, right=True, out_int32=True) - 1
+    return PairRows.of(near, order.to(INT), row.clamp(max=len(near.ptr) - 2))
 
 
 def _padded(values: Tensor) -> Tensor:

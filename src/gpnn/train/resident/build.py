@@ -69,6 +69,7 @@ def build_resident(prepared: Prepared, config: GPNNConfig) -> Resident:
             out.edge_features = _placed(out.kinds["edge"], prepared.edge_features)
     if config.gpnn:
         add_interactions(out, prepared)
+        out.pairwise = config.combine == "pairwise"
     x = multi_hot(prepared.x, config.codes) if config.codes else prepared.x
     out.x = _placed(out.kinds["vertex"], x)
     assert prepared.labels is not None

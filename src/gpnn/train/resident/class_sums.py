@@ -138,6 +138,14 @@ class LinkLayout:
             parts += [own, own[links.order[span] - span.start]]
         return Segments(*parts)
 
+    def each(self, links: Links, name: str) -> Segments:
+        """The thing that every entry of a link points at, as sums of one row each."""
+        span = self.span[name]
+        column = links.column[span]
+        number = torch.arange(len(column) + 1, dtype=INT, device=column.device)
+        order = (links.order[span] - span.start).to(INT)
+        return Segments(column, number, order, links.back_ptr[self.back[name]])
+
 
 def _before(resident: Resident, shared: SharedLayout, link: Link) -> Tensor:
     """Rows of the table that lie before those of the kind and side of every target."""

@@ -124,6 +124,7 @@ class Resident:
             one is its own.
         shared: ``start``, ``class l`` and ``tuple l`` for every round l, if there are rounds.
         links: what is summed over shared things, by name.
+        pairwise: whether the network reads pairs one by one.
         x, y, start, start_features, edge_label, edge_features, components: attributes of rows, in
             the order of their kind.
     """
@@ -135,6 +136,7 @@ class Resident:
     directions: dict[str, Direction] = field(default_factory=dict)
     shared: Shared | None = None
     links: dict[str, Link] = field(default_factory=dict)
+    pairwise: bool = False
     x: Tensor = field(default_factory=lambda: torch.zeros(0))
     y: Tensor = field(default_factory=lambda: torch.zeros(0))
     start: Tensor | None = None
