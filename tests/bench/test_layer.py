@@ -32,7 +32,10 @@ def small(monkeypatch):
 @pytest.mark.usefixtures("small")
 def test_rows_and_report():
     result = layer.run_layer_bench(repeats=1)
-    kinds = [(row["workload"], row["interactions"], row["path"]) for row in result["rows"]]
+    assert [row["combine"] for row in result["rows"]] == ["linear", "pairwise"] * 5
+    assert all(row["times_linear"] == 1 for row in result["rows"][::2])
+    rows = result["rows"][::2]
+    kinds = [(row["workload"], row["interactions"], row["path"]) for row in rows]
     assert kinds == [
         ("molecules-8", "cross", "lookup"),
         ("molecules-8", "edges", "lookup"),
@@ -42,7 +45,7 @@ def test_rows_and_report():
     ]
     for row in result["rows"]:
         assert row["ratio"] > 0 and row["memory_ratio"] > 0 and row["rounds"] == 3
-    lookup, direct = result["rows"][1], result["rows"][2]
+    lookup, direct = rows[1], rows[2]
     assert lookup["classes"] < direct["classes"]
     assert lookup["memory_ratio"] < direct["memory_ratio"]
     json.dumps(result, allow_nan=False)

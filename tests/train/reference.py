@@ -20,6 +20,7 @@ from gpnn.nn.norm import WeightedBatchNorm
 from gpnn.train.adamw import parameter_groups
 from gpnn.train.replica import Curves, IntArray, Replica, Schedule
 from gpnn.train.setup import Setup, set_up
+from gpnn.train.trainer import MANY_STEPS
 
 __all__ = ["OneModel", "train_one_by_one"]
 
@@ -45,7 +46,8 @@ def train_one_by_one(
             run.set_rate(replica.lr * schedule.rate(epoch))
             batches = schedule.batches(replica, epoch, steps)
             loss[r, epoch] = run.train(batches)
-            run.settle(schedule.sample(replica))
+            if steps < MANY_STEPS:
+                run.settle(schedule.sample(replica))
             valid[r, epoch] = run.measure(replica.valid)
             test[r, epoch] = run.measure(replica.test)
     return Curves(samples.metric, loss, valid, test, parameters, 0.0, "CPU")

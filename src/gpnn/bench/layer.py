@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..graph.graphs import Graphs
 from ..graph.partition import partition
 from ..graph.refine.inputs import available_bytes
-from ..nn.layer import InteractionLayer
+from ..nn.layer import COMBINE, InteractionLayer
 from ..nn.parts import PairEmbedding
 from ..nn.prepare import Prepared, prepare
 from .live import peak_bytes
@@ -101,7 +101,8 @@ def run_layer_bench(
     workloads: list[str] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Rows of ``ratio`` = our time / GINConv's, in one process, medians of interleaved runs.
+    """Rows of ``ratio`` = our time / GINConv's, in one process, medians of interleaved runs; for
+    each workload with ``combine`` linear and pairwise, ``times_linear`` between the two.
 
     Our time is one layer at the class counts of the third round, forward and backward, plus a third
     of the time it takes to assemble a batch for three layers (class selection included);
@@ -121,7 +122,7 @@ def run_layer_bench(
                     if path == "direct" and kind not in case.direct:
                         continue
                     progress(f"{case.name}, {kind}, {path}")
-                    rows.append(_measure(case, kind, path, device, repeats))
+                    rows += _measure(case, kind, path, device, repeats)
     finally:
         torch.set_num_threads(before)
     return {
@@ -140,7 +141,7 @@ def device_name(device: str) -> str:
     return _processor()
 
 
-def _measure(case: Case, kind: str, path: str, device: str, repeats: int) -> dict[str, Any]:
+def _measure(case: Case, kind: str, path: str, device: str, repeats: int) -> list[dict[str, Any]]:
     row = {
         "workload": case.name,
         "interactions": kind,
@@ -152,7 +153,7 @@ def _measure(case: Case, kind: str, path: str, device: str, repeats: int) -> dic
         need, free = _need(case.graphs, kind), _free_bytes(device)
         if need > free:
             note = f"would need up to {need / 2**30:.0f} GiB, {free / 2**30:.0f} GiB are free"
-            return {**row, "ratio": None, "memory_ratio": None, "note": note}
+            return [{**row, "combine": "", "ratio": None, "memory_ratio": None, "note": note}]
     torch.manual_seed(SEED)
     rng = np.random.default_rng(SEED)
     repeated = case.batch > len(case.graphs)
@@ -162,7 +163,7 @@ def _measure(case: Case, kind: str, path: str, device: str, repeats: int) -> dic
     batch = ready.batch(chosen).to(device)
     n, keys = batch.num_nodes, torch.arange(ready.parts)
     third, second = batch.rounds[LAYERS - 1], batch.rounds[LAYERS - 2]
-    layer = InteractionLayer(WIDTH, keys).to(device)
+    ways = [InteractionLayer(WIDTH, keys, combine=one).to(device) for one in reversed(COMBINE)]
     start = PairEmbedding(keys, WIDTH).to(device)(batch.start).detach().requires_grad_()
     rows = second.weight.shape[0] + batch.start.shape[0]
     alpha = torch.randn(rows, WIDTH, device=device, requires_grad=True)
@@ -173,8 +174,8 @@ def _measure(case: Case, kind: str, path: str, device: str, repeats: int) -> dic
     assert batch.edges is not None
     edge_index = batch.edges.index
 
-    def ours() -> None:
-        layer(gamma, alpha, start, batch, LAYERS - 1)[0].backward(slope)
+    def ours(layer: InteractionLayer) -> Callable[[], None]:
+        return lambda: layer(gamma, alpha, start, batch, LAYERS - 1)[0].backward(slope)
 
     def theirs() -> None:
         gin(gamma, edge_index).backward(slope)
@@ -182,19 +183,26 @@ def _measure(case: Case, kind: str, path: str, device: str, repeats: int) -> dic
     def assemble() -> None:
         ready.batch(chosen, edges=False).to(device)
 
-    times = race([ours, theirs, assemble], repeats, device)
-    taken = times[0] + times[2] / LAYERS
-    return {
-        **row,
-        "ratio": taken / times[1],
-        "memory_ratio": peak_bytes(ours) / peak_bytes(theirs),
-        "seconds": taken,
-        "gin_seconds": times[1],
-        "assemble_seconds": times[2],
-        "classes": third.weight.shape[0],
-        "vertices": n,
-        "edges": len(batch.edges.label) // 2,
-    }
+    runs = [ours(layer) for layer in ways]
+    *own, gin_time, assembly = race([*runs, theirs, assemble], repeats, device)
+    taken = [seconds + assembly / LAYERS for seconds in own]
+    peak = peak_bytes(theirs)
+    return [
+        {
+            **row,
+            "combine": combine,
+            "ratio": seconds / gin_time,
+            "times_linear": seconds / taken[0],
+            "memory_ratio": peak_bytes(run) / peak,
+            "seconds": seconds,
+            "gin_seconds": gin_time,
+            "assemble_seconds": assembly,
+            "classes": third.weight.shape[0],
+            "vertices": n,
+            "edges": len(batch.edges.label) // 2,
+        }
+        for combine, seconds, run in zip(reversed(COMBINE), taken, runs, strict=True)
+    ]
 
 
 def _free_bytes(device: str) -> int:
@@ -247,21 +255,24 @@ def to_markdown(result: dict[str, Any], command: str) -> str:
         f"Made by `{command}` on {result['device']}, {result['threads']} thread(s). Forward and",
         "backward of one layer, hidden 64, at the class counts of the third round, a third of the",
         "batch assembly included; GINConv with the same two-layer MLP is 1. The memory ratio",
-        "compares the peak of live tensors.",
+        "compares the peak of live tensors. *Linear* is Equation 3 as the paper's appendix builds",
+        "it, at the price of a look-up; *pairwise* forms a message for every pair.",
         "",
         *(f"- `{name}`: {about}" for name, about in result["workloads"].items()),
         "",
-        "| workload | interactions | path | classes | ratio | memory | ms | GINConv | assembly |",
-        "|---|---|---|---:|---:|---:|---:|---:|---:|",
+        "| workload | interactions | path | combine | classes | ratio | linear = 1 | memory | ms "
+        "| GINConv | assembly |",
+        "|---|---|---|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in result["rows"]:
-        line = f"| {row['workload']} | {row['interactions']} | {row['path']} "
+        line = f"| {row['workload']} | {row['interactions']} | {row['path']} | {row['combine']} "
         if row["ratio"] is None:
-            lines.append(f"{line}| | {row['note']} | | | | |")
+            lines.append(f"{line}| | {row['note']} | | | | | |")
             continue
         lines.append(
             f"{line}| {row['classes']:,} "
-            f"| **{row['ratio']:.2f}** | {row['memory_ratio']:.2f} | {1e3 * row['seconds']:.1f} "
+            f"| **{row['ratio']:.2f}** | {row['times_linear']:.2f} | {row['memory_ratio']:.2f} "
+            f"| {1e3 * row['seconds']:.1f} "
             f"| {1e3 * row['gin_seconds']:.1f} | {1e3 * row['assemble_seconds']:.1f} |"
         )
     return "\n".join(lines) + "\n"

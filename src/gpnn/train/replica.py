@@ -16,8 +16,8 @@ __all__ = ["Curves", "Paused", "Replica", "Schedule"]
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
-SAMPLED = 8
-"""Batches of training graphs over which statistics are taken before a network is measured."""
+SAMPLED = 1_024
+"""Training graphs over which statistics are taken before a network is measured, at most."""
 
 
 class Paused(Exception):
@@ -117,10 +117,8 @@ class Schedule:
         return count // steps + (np.arange(steps) < count % steps)
 
     def sample(self, replica: Replica) -> IntArray:
-        """Training graphs over which statistics are taken, the same every time: as many as eight
-        batches hold, or all."""
-        order = np.random.default_rng(replica.seed).permutation(replica.train)
-        return order[: SAMPLED * self.batch_size]
+        """Training graphs over which statistics are taken, the same every time."""
+        return np.random.default_rng(replica.seed).permutation(replica.train)[:SAMPLED]
 
     def order(self, replica: Replica, epoch: int, steps: int) -> IntArray:
         """The batches of an epoch, one after another."""

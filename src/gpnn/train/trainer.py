@@ -46,6 +46,8 @@ __all__ = [
 ]
 
 SAVE_SECONDS = 15.0
+MANY_STEPS = 32
+"""Steps of an epoch after which running averages have forgotten the weights before it."""
 NORMS = (WeightedBatchNorm, nn.modules.batchnorm._BatchNorm)
 
 
@@ -127,14 +129,17 @@ class Trainer:
         return out if self.source.stacked else out.unsqueeze(0)
 
     def settle(self) -> None:
-        """Let running statistics be those of the weights as they are now, over training graphs that
-        stay the same, without dropout.
+        """Where an epoch has few steps, let running statistics be those of the weights as they are
+        now, over training graphs that stay the same, without dropout.
 
-        The statistics that a training leaves behind lag: they were taken with the weights of
-        earlier steps, and with dropout. Where graphs are few the lag spoils what is measured: a
-        feature that hardly varies is divided by a small deviation, and so is the difference between
-        its mean now and then.
+        The running averages that a training leaves behind lag: they were taken with the weights of
+        earlier steps. In few steps weights move far, and the lag spoils what is measured: a feature
+        that hardly varies is divided by a small deviation, and so is the difference between its
+        mean now and then. In many steps the averages are over more graphs than a sample has, and
+        are the better estimate.
         """
+        if self.steps >= MANY_STEPS:
+            return
         norms = [one for one in self.net.modules() if isinstance(one, NORMS)]
         before = [one.momentum for one in norms]
         for one in norms:
