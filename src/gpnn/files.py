@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .errors import InputError
 
-__all__ = ["atomic_path", "exists", "user_path", "write_text"]
+__all__ = ["atomic_path", "exists", "refuse_overwriting", "user_path", "write_text"]
 
 
 @contextmanager
@@ -54,3 +54,10 @@ def write_text(path: str | Path, text: str) -> None:
     """Write a text file at once or not at all."""
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def refuse_overwriting(out: Path, source: str) -> None:
+    """Refuse to write a result over the file it was computed from."""
+    there = user_path(source)
+    if out.exists() and exists(there) and out.samefile(there):
+        raise InputError(f"{out} is the source itself. Choose another name with --out.")

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -253,3 +256,56 @@ def test_networks_that_answer_together(table: Path, tmp_path: Path) -> None:
     source.write_text("smiles\nCCO\nCCCC\n")
     told = json.loads(run("predict", str(tmp_path / "m"), str(source), "--json").stdout)
     assert "spread p(yes)" in told["rows"][0]
+
+
+def test_results_never_replace_their_source(model: Path, tmp_path: Path) -> None:
+    source = tmp_path / "new.csv"
+    source.write_text("smiles\nCCO\n")
+    run("predict", str(model), str(source), "--out", str(source), fails="is the source itself")
+    assert source.read_text() == "smiles\nCCO\n"
+    run("partition", str(source), "--out", str(source), fails="is the source itself")
+
+
+def test_odd_tables(model: Path, tmp_path: Path) -> None:
+    source, out = tmp_path / "odd.csv", tmp_path / "out.csv"
+    source.write_text("smiles,note\nCCO,a\n,\nCCCC,b\n")
+    with pytest.warns(UserWarning, match="1 of 3 rows"):
+        run("predict", str(model), str(source), "--out", str(out))
+    assert [(row["row"], row["reason"]) for row in rows_of(out)] == [
+        ("1", ""), ("2", "no SMILES"), ("3", ""),
+    ]  # fmt: skip
+    source.write_text("CCO\nCCC\nc1ccccc1\n")
+    run("predict", str(model), str(source), fails="has no header: its first line holds 'CCO'")
+    source.write_bytes("smiles,name\nCCO,é\n".encode("latin-1"))
+    with pytest.warns(UserWarning, match="was read as Latin-1"):
+        run("predict", str(model), str(source), "--keep", "name", "--out", str(out))
+    assert rows_of(out)[0]["name"] == "é"
+    source.write_bytes("smiles\nCCO\n".encode("utf-16"))
+    run("predict", str(model), str(source), fails="is UTF-16. Save it as UTF-8")
+    source.write_text("smiles,y\nCCO,1\n")
+    run("train", str(source), "--target", "smiles", fails="holds the SMILES")
+
+
+def test_targets_are_named_in_text(tmp_path: Path) -> None:
+    source = tmp_path / "two.csv"
+    lines = [f"{text},{len(text) / 3},{k * 1.5}" for k, text in enumerate(ALCOHOLS + ALKANES)]
+    source.write_text("smiles,size,rank\n" + "\n".join(lines) + "\n")
+    words = ["--target", "size", "--target", "rank", "--out", str(tmp_path / "m")]
+    result = run("train", str(source), *words, *QUICK)
+    assert "mae[size]" in result.stdout and "mae[rank]" in result.stdout
+
+
+def test_an_interrupt_is_stored(table: Path, tmp_path: Path) -> None:
+    """Ctrl-C ends after the epoch; the same command resumes there."""
+    words = ["train", str(table), "--out", str(tmp_path / "m"), "--epochs", "4000"]
+    words += ["--patience", "4000", "--hidden", "8", "--layers", "2", "--device", "cpu"]
+    command = [sys.executable, "-m", "gpnn", *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("epoch "):
+                process.send_signal(signal.SIGINT)
+                break
+        rest = process.stderr.read()
+    assert process.returncode == 130 and "the same command resumes" in rest
+    assert (tmp_path / "m" / "checkpoint.safetensors").is_file()

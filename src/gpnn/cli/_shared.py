@@ -82,7 +82,7 @@ def show(*tables: RenderableType) -> None:
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
     for table in tables:
-        console.print(table)
+        console.print(table, markup=False)
 
 
 @contextmanager

@@ -55,13 +55,16 @@ def evaluate(
             f"{source} is not the data that {model} was trained on, so it has no {part} part. "
             "Leave out --part."
         )
+    splits = loaded.about.get("splits", [])
     if part == "all" and own:
+        honest = "--part test leaves those out"
+        if len(splits) != 1:
+            honest = "folds.csv in its folder has the out-of-fold predictions"
         notes().print(
-            "these are the graphs the model was trained on: --part test leaves those out",
+            f"these are the graphs the model was trained on: {honest}",
             markup=False,
             soft_wrap=True,
         )
-    splits = loaded.about.get("splits", [])
     if part != "all" and len(splits) != 1:
         raise InputError(
             f"{model} is a cross-validation: every network has a {part} part of its own. Leave out "

@@ -33,10 +33,14 @@ def partition(
     rule = get_scheme(scheme)
     if out is not None and out.suffix not in (".csv", ".npz"):
         raise InputError(f"Cannot write '{out}': give a name that ends in .csv or .npz.")
+    if out is not None:
+        from ..files import refuse_overwriting
+
+        refuse_overwriting(out, source)
     graphs = load(source, data)
     from ..graph.partition import partition as cut
 
-    with working(f"cutting {len(graphs):,} graphs by {rule.name} …"):
+    with working(f"partitioning {len(graphs):,} graphs by {rule.name} …"):
         result = cut(graphs, rule)
         report = _report(source, result)
     if out is not None:

@@ -47,12 +47,15 @@ def predict(
     A row that cannot be read gets an empty prediction and the reason. Several networks (--ensemble,
     --folds) give their mean and, in columns of their own, their standard deviation.
     """
+    from ..files import refuse_overwriting
     from ..train.device import pick_device
     from ..train.model_file import load_model
 
     use_threads(threads)
     if out is not None and out.suffix.lower() != ".csv":
         raise InputError(f"Cannot write '{out}': give a name that ends in .csv.")
+    if out is not None:
+        refuse_overwriting(out, source)
     loaded = load_model(model, pick_device(device))
     header, kept = _header(loaded), _columns(source, keep or [], loaded)
     if twice := [name for name in kept if name in header]:

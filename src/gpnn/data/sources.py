@@ -1,7 +1,8 @@
 """What a person types as the source of graphs.
 
-In this order: ``g6:TEXT`` and ``smiles:TEXT``; a path; a dataset, or one graph of it as
-``MUTAG:5`` (counted from 0); a bare text that is graph6 or SMILES, but not both.
+In this order: ``g6:TEXT`` and ``smiles:TEXT``; a path, or one graph of the file as ``FILE:5``
+(counted from 0); a dataset, or one graph of it as ``MUTAG:5``; a bare text that is graph6 or SMILES,
+but not both.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ def resolve(text: str, data: str | Path | None = None) -> Graphs:
     from .catalogue import get
 
     name, colon, index = text.rpartition(":")
+    if colon and index.isdecimal() and exists(user_path(name)):
+        from ..graph.readers import read_graphs
+
+        return _pick(read_graphs(name), name, index)
     try:
         entry = get(name if colon else text)
     except InputError as error:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..graph.readers.files import one_of, read_bytes, where
+from ..graph.readers.files import note, one_of, read_bytes, where
 from ..graph.readers.smiles import smiles_column
 from .molecules import build_molecules, parse
 from .raw import MOLECULE, Raw, Skipped
@@ -52,7 +52,7 @@ def read_table(
         usual: the column of SMILES if it is there, for a model that was trained on it.
     """
     if any(suffix.lower() in (".smi", ".smiles") for suffix in path.suffixes):
-        lines = read_bytes(path).decode("utf-8-sig", errors="replace").splitlines()
+        lines = _decode(path).splitlines()
         words = [line.split() for line in lines if line.strip() and not line.startswith("#")]
         return read_molecules([word[0] for word in words])
     names, columns, ragged = read_columns(path)
@@ -61,6 +61,8 @@ def read_table(
     split = _split(path, columns)
     if targets is None:
         targets = _find_targets(path, columns)
+    if at in targets:
+        raise InputError(f"The column {at!r} holds the SMILES. Name another one with --target.")
     absent = [name for name in targets if name not in columns]
     if absent:
         raise InputError(
@@ -105,13 +107,13 @@ def read_molecules(
 
 def read_columns(path: Path) -> tuple[list[str], dict[str, list[str]], dict[int, int]]:
     """Column names, columns of text, and the fields of rows that have too few."""
-    text = read_bytes(path).decode("utf-8-sig", errors="replace")
+    text = _decode(path)
     first = text.split("\n", 1)[0]
     delimiter = max(("\t", ";", ","), key=first.count)
     reader = csv.reader(io.StringIO(text), delimiter=delimiter)
     rows: list[list[str]] = []
     try:
-        rows.extend(row for row in reader if any(map(str.strip, row)))
+        rows.extend(row for row in reader if row)
     except csv.Error as error:
         raise InputError(f"{where(path, reader.line_num - 1)}: not a CSV ({error}).") from None
     if len(rows) < 2:
@@ -126,6 +128,18 @@ def read_columns(path: Path) -> tuple[list[str], dict[str, list[str]], dict[int,
     return names, columns, ragged
 
 
+def _decode(path: Path) -> str:
+    """The text of a file: UTF-8, or Latin-1 with a note."""
+    content = read_bytes(path)
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError(f"{path} is UTF-16. Save it as UTF-8.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        note(f"{path} is not UTF-8: it was read as Latin-1.")
+        return content.decode("latin-1")
+
+
 def _smiles(path: Path, names: list[str], columns: Mapping[str, Any], given: str | None) -> str:
     if given is not None:
         if given not in names:
@@ -137,6 +151,11 @@ def _smiles(path: Path, names: list[str], columns: Mapping[str, Any], given: str
     for name in names:
         sample = [word for word in columns[name][:20] if word]
         if sample and not all(map(str.isdigit, sample)) and None not in parse(sample):
+            if name and not name.isdigit() and None not in parse([name]):
+                raise InputError(
+                    f"{path} has no header: its first line holds {name!r}, which is a molecule "
+                    "itself. Add a line with the names of the columns."
+                )
             return name
     raise InputError(
         f"{path} has no column of SMILES; its columns are {one_of(names)}. Name it with --smiles."

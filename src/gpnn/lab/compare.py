@@ -73,6 +73,10 @@ def compare(
     cuts: dict[str, Partition] = {}
     findings = []
     for method in comparison_methods() if methods is None else methods:
+        if not isinstance(method, Method):
+            raise InputError(
+                f"A method is a gpnn.lab.methods.Method, such as Method('1-wl'); got {method!r}."
+            )
         progress(method)
         if method.scheme is not None and method.scheme not in cuts:
             cuts[method.scheme] = method.cut(graphs)

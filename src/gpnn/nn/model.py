@@ -138,7 +138,15 @@ class GPNN(nn.Module):
 
         structure, rest = Structure.split(options)
         base = rest.pop("base", "gin")
-        return cls(base=base, **data_options(source, structure, node_level), **rest)
+        if "outputs" not in rest:
+            raise InputError("Say how many outputs the model has: GPNN.for_data(..., outputs=2).")
+        decided = data_options(source, structure, node_level)
+        if clash := sorted(set(rest) & set(decided)):
+            raise InputError(
+                f"{', '.join(clash)} follow from the data. Leave them out"
+                f"{'; node_level=True asks for outputs per vertex' if 'level' in clash else ''}."
+            )
+        return cls(base=base, **decided, **rest)
 
     def _set_colours(self, vocabulary: Vocabulary | None) -> None:
         parts = self.config.parts

@@ -64,6 +64,11 @@ class AddPartition(BaseTransform):
             )
 
     def forward(self, data: Data) -> Data:
+        if not isinstance(data, Data | HeteroData):
+            raise InputError(
+                f"AddPartition takes PyG's Data; got a {type(data).__name__}. Convert it first, or "
+                "use gpnn.partition."
+            )
         if isinstance(data, HeteroData):
             raise InputError(
                 "AddPartition works on homogeneous Data. Use HeteroData.to_homogeneous()."

@@ -411,3 +411,7 @@ def _check_place(folder: Path, setup: Setup) -> None:
         )
     if folder.is_file():
         raise InputError(f"{folder} is a file. Name a folder.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"Cannot write into {folder}: {error.strerror}.") from None

@@ -28,6 +28,7 @@ from .capture import Capture
 from .checkpoint import Checkpoint
 from .describe import describe
 from .device import deterministic, device_name, pick_device
+from .interrupt import deferred_interrupt
 from .memory import keep_freed_memory
 from .metrics import measure
 from .replica import Curves, Paused, Replica, Schedule
@@ -361,28 +362,32 @@ def _train(
     began = last = time.perf_counter()
     done = resumed
     going = _goes_on(trainer, done)
-    while done < schedule.epochs and going:
-        trainer.net.train()
-        trainer.seed_epoch(done)
-        for _ in range(trainer.steps):
-            train()
-        trainer.net.eval()
-        if measures:
-            check()
-        train.keep_up()
-        done += 1
-        if watched:
-            going = _goes_on(trainer, done)
-        if report is not None:
-            report(_report(trainer, done))
-        now = time.perf_counter()
-        paused = progress is not None and progress(done, schedule.epochs) is False
-        over = done == schedule.epochs or not going
-        if kept is not None and (over or paused or now - last > SAVE_SECONDS):
-            kept.keep(trainer.state(), done, spent + now - began)
-            last = now
-        if paused and not over:
-            raise Paused
+    with deferred_interrupt() as ctrl_c:
+        while done < schedule.epochs and going:
+            trainer.net.train()
+            trainer.seed_epoch(done)
+            for _ in range(trainer.steps):
+                train()
+            trainer.net.eval()
+            if measures:
+                check()
+            train.keep_up()
+            done += 1
+            if watched:
+                going = _goes_on(trainer, done)
+            if report is not None:
+                report(_report(trainer, done))
+            now = time.perf_counter()
+            paused = progress is not None and progress(done, schedule.epochs) is False
+            over = done == schedule.epochs or not going
+            stop = over or paused or ctrl_c.asked
+            if kept is not None and (stop or now - last > SAVE_SECONDS):
+                kept.keep(trainer.state(), done, spent + now - began)
+                last = now
+            if ctrl_c.asked:
+                raise KeyboardInterrupt
+            if paused and not over:
+                raise Paused
     (valid, test), best, epochs = _outcome(trainer, done)
     seconds = spent + time.perf_counter() - began
     about: dict[str, object] = {

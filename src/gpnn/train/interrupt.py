@@ -1,0 +1,41 @@
+"""Ctrl-C between epochs instead of in the middle of a step."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+__all__ = ["Interrupt", "deferred_interrupt"]
+
+
+class Interrupt:
+    """Whether Ctrl-C was pressed."""
+
+    asked = False
+
+
+@contextmanager
+def deferred_interrupt() -> Iterator[Interrupt]:
+    """Note a first Ctrl-C, so that what was computed can be stored; a second one ends at once. In
+    another thread than the main one, and where the caller handles Ctrl-C itself, nothing changes.
+    """
+    found = Interrupt()
+    usual = signal.default_int_handler
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not usual:
+        yield found
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if found.asked:
+            usual(number, frame)
+        found.asked = True
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield found
+    finally:
+        signal.signal(signal.SIGINT, usual)
