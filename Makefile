@@ -5,7 +5,7 @@ JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help setup demo test portable lint types bench docs clean clean-kernels
+.PHONY: help setup demo test portable lint types bench docs dist clean clean-kernels
 
 help:
 	@echo "make demo   set up, then train GPNN beside GIN on the embedded molecules, draw, explain"
@@ -13,6 +13,7 @@ help:
 	@echo "make portable  the tests of network and training with the processor's plainest instructions"
 	@echo "make setup  build .venv only (TORCH=... picks another torch)"
 	@echo "make bench  the race against other libraries (a few minutes)"
+	@echo "make dist   wheel and source archive, into dist"
 	@echo "make docs   the documentation site, into docs/_build/html"
 
 setup: $(STAMP)
@@ -46,6 +47,10 @@ bench: setup
 
 docs: setup
 	$(BIN)/sphinx-build -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
+
+dist: setup
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
 
 clean: clean-kernels
 	rm -rf .venv demo docs/_build

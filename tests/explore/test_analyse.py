@@ -105,8 +105,8 @@ def test_long_paths_are_cut_short_and_say_so():
 
 
 def test_a_difference_of_pairs_before_vertices():
-    found = analyse({"graphs": [RING, TRIANGLES], "methods": ["2-fwl"]})
-    run = found["methods"]["2-fwl"]
+    found = analyse({"graphs": [RING, TRIANGLES], "methods": ["3-wl"]})
+    run = found["methods"]["3-wl"]
     assert (run["round"], run["vertex_round"]) == (1, 2)
     assert len(run["rounds"]) >= 3
 

@@ -83,11 +83,10 @@ def test_cross_validation(shape: str) -> None:
         given = Graphs.concatenate(list(read_inputs(graphs).graphs))
     elif shape == "data":
         given = [as_data(graph) for graph in graphs]
-    scores = cross_val_score(
-        GPNNClassifier(**TINY | {"epochs": 2}), given, y, cv=3, error_score="raise"
-    )
+    model = GPNNClassifier(**TINY | {"epochs": 12, "patience": 12, "batch_size": 4})
+    scores = cross_val_score(model, given, y, cv=3, error_score="raise")
     assert scores.shape == (3,)
-    assert ((scores >= 0) & (scores <= 1)).all()
+    assert scores.mean() > 0.8  # rings with a chord and without
 
 
 def test_grid_search_and_numpy_parameters() -> None:

@@ -1,8 +1,8 @@
 """What a person types as the source of graphs.
 
 In this order: ``g6:TEXT`` and ``smiles:TEXT``; a path, or one graph of the file as ``FILE:5``
-(counted from 0); a dataset, or one graph of it as ``MUTAG:5``; a bare text that is graph6 or SMILES,
-but not both.
+(counted from 0); a dataset, or one graph of it as ``MUTAG:5``; a bare text that is graph6 or
+SMILES, but not both.
 """
 
 from __future__ import annotations

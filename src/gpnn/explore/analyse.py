@@ -28,7 +28,7 @@ def analyse(request: dict[str, Any]) -> dict[str, Any]:
             - ``scheme``: how to cut (default ``core-degree``);
             - ``interactions``: ``cross``, ``edges`` or ``pairs``: the variant to run (``edges``);
             - ``d``: radius of N_d (1);
-            - ``methods``: others to run, of ``1-wl``, ``cross``, ``edges``, ``pairs``, ``2-fwl``.
+            - ``methods``: others to run, of ``1-wl``, ``cross``, ``edges``, ``pairs``, ``3-wl``.
               By default all of them for two graphs, whose verdicts they give, none for one.
 
     Returns:

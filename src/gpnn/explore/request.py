@@ -22,7 +22,7 @@ __all__ = [
 
 MAX_VERTICES, MAX_EDGES = 400, 10_000
 MAX_PAIRWISE = 250
-"""Vertices up to which methods that colour all pairs are run: ``pairs`` and ``2-fwl``."""
+"""Vertices up to which methods that colour all pairs are run: ``pairs`` and ``3-wl``."""
 MAX_D = 4
 MAX_TEXT = 100
 
@@ -31,9 +31,9 @@ METHODS = {
     "cross": "GPNN, cross edges",
     "edges": "GPNN, all edges",
     "pairs": "GPNN, all pairs",
-    "2-fwl": "2-FWL (≡ 3-WL)",
+    "3-wl": "3-WL (as 2-FWL)",
 }
-_PAIRWISE = ("pairs", "2-fwl")
+_PAIRWISE = ("pairs", "3-wl")
 
 
 @dataclass(frozen=True, eq=False)

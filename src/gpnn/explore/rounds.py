@@ -41,7 +41,7 @@ _REFINE: dict[str, _Refine] = {
     "cross": _variant("cross"),
     "edges": _variant("edges"),
     "pairs": _variant("pairs"),
-    "2-fwl": lambda cut, _, rounds: refine.fwl(cut.graphs, rounds=rounds),
+    "3-wl": lambda cut, _, rounds: refine.fwl(cut.graphs, rounds=rounds),
 }
 
 
@@ -54,7 +54,7 @@ class Rounds:
         numbers: class of every vertex of all graphs, one row per round, [rounds + 1, vertices].
         stable: the round after which no class splits, or ``None`` if it was not reached.
         distinguishes: the verdict on two graphs, ``None`` for one.
-        round: the first round that distinguishes them; for ``2-fwl`` and ``pairs`` by pairs, which
+        round: the first round that distinguishes them; for ``3-wl`` and ``pairs`` by pairs, which
             vertices may show only in ``vertex_round``.
         witness: the class that differs, with its counts in both graphs.
     """

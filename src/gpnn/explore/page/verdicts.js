@@ -26,7 +26,7 @@ function line({ name, title }) {
 
 /** Whether a method is run on graphs of this size. */
 export const fits = (name) =>
-  !["pairs", "2-fwl"].includes(name) || store.graphs.every((graph) => graph.n <= store.about.limits.pairwise);
+  !["pairs", "3-wl"].includes(name) || store.graphs.every((graph) => graph.n <= store.about.limits.pairwise);
 
 export function drawVerdicts() {
   const pair = store.graphs.length === 2 && store.graphs.every((graph) => graph.n);
