@@ -40,17 +40,18 @@ def test_rows_and_report():
         ("gin", "eager", 1), ("gin", "pyg", 1), ("gin", "engine", 1), ("gin", "engine", 2),
         ("cross", "eager", 1), ("cross", "engine", 1), ("cross", "engine", 2),
         ("edges", "eager", 1), ("edges", "engine", 1), ("edges", "engine", 2),
+        ("pairwise", "eager", 1), ("pairwise", "engine", 1), ("pairwise", "engine", 2),
     ]  # fmt: skip
     for row in result["rows"]:
         graphs = row["replicas"] * row["batch"] / row["step_seconds"]
         assert row["graphs_per_second"] == pytest.approx(graphs)
         assert row["ratio"] > 0 and (row["way"] != "eager" or row["ratio"] == 1)
         assert (row["times_pyg"] is None) == (row["model"] != "gin")
-    assert [row["model"] for row in result["steps"]] == ["gin", "cross", "edges"]
+    assert [row["model"] for row in result["steps"]] == ["gin", "cross", "edges", "pairwise"]
     for row in result["steps"]:
         assert list(row["parts"]) == ["forward", "backward", "optimiser", "assemble"]
         assert row["floor_seconds"] > 0 and row["kernels"] is None
-    gin, _, edges = (row["bytes"] for row in result["steps"])
+    gin, _, edges, _ = (row["bytes"] for row in result["steps"])
     assert gin["activations"] < edges["activations"]
     json.dumps(result, allow_nan=False)
     page = bench.to_markdown(result, "gpnn bench engine")

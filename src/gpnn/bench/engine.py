@@ -31,8 +31,9 @@ LAYERS = 4
 DROPOUT = 0.5
 MODELS: dict[str, dict[str, Any]] = {
     "gin": {"base": "gin", "gpnn": False},
-    "cross": {"base": "gin", "scheme": "core-degree", "interactions": "cross"},
-    "edges": {"base": "gin", "scheme": "core-degree", "interactions": "edges"},
+    "cross": {"base": "gin", "interactions": "cross", "combine": "linear"},
+    "edges": {"base": "gin", "interactions": "edges", "combine": "linear"},
+    "pairwise": {"base": "gin", "interactions": "cross", "combine": "pairwise"},
 }
 
 

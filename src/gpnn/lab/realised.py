@@ -94,7 +94,12 @@ def realise(
     ready = prepare(graphs, scheme=scheme, interactions=interactions, d=d, layers=layers)
     torch.manual_seed(seed)
     model = GPNN(
-        outputs=OUTPUTS, hidden=hidden, base=None, component_feature=False, **ready.options
+        outputs=OUTPUTS,
+        hidden=hidden,
+        base=None,
+        component_feature=False,
+        combine="linear",
+        **ready.options,
     ).to(device, torch.float64)
     both = np.arange(COPIES), np.arange(COPIES, 2 * COPIES)
     batches = [
