@@ -10,6 +10,7 @@ from .batch import AlphaRound, GraphBatch, PairRows
 from .linear import Linear, linear
 from .memory import check_tuples
 from .norm import MLP, WeightedBatchNorm
+from .pair_sum import pair_sum
 from .parts import PartLinear
 from .segments import Segments
 
@@ -95,8 +96,7 @@ class PairMessage(nn.Module):
         weight = self.beta.weight @ theta.weight
         bias = (self.beta.weight @ theta.bias.unsqueeze(-1)).squeeze(-1) + self.beta.bias
         of_beta = linear(hidden, weight, bias)
-        both = own.sum(_flat(of_alpha), onto=pairs.other.sum(_flat(of_beta)))
-        total = pairs.centre.sum(torch.relu(both)).view_as(of_beta)
+        total = pair_sum(_flat(of_beta), _flat(of_alpha), own, pairs).view_as(of_beta)
         out: Tensor = self.out(total)
         return out
 

@@ -1,0 +1,56 @@
+"""Σ ReLU(x_u + y_c) over the pairs of every vertex without a row for every pair; the plain code is
+:func:`gpnn.nn.pair_sum.plain_pair_sum`."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import Tensor
+
+from .jit import jit
+
+__all__ = ["pair_slopes", "pair_sums"]
+
+
+@jit
+def _sums(x, y, other, own, ptr, out):
+    for v in range(len(ptr) - 1):
+        row = out[v]
+        row[:] = 0
+        for e in range(ptr[v], ptr[v + 1]):
+            a, b = x[other[e]], y[own[e]]
+            for k in range(len(row)):
+                row[k] += max(a[k] + b[k], row.dtype.type(0))
+
+
+@jit
+def _slopes(mine, theirs, partner, entry, ptr, vertex, grad, out):
+    """Of the rows ``mine``: entry e of row i has the row ``partner[e]`` of the other table."""
+    for i in range(len(ptr) - 1):
+        row, a = out[i], mine[i]
+        row[:] = 0
+        for k in range(ptr[i], ptr[i + 1]):
+            e = entry[k]
+            b, g = theirs[partner[e]], grad[vertex[e]]
+            for f in range(len(row)):
+                row[f] += g[f] if a[f] + b[f] > 0 else row.dtype.type(0)
+
+
+def _arrays(*tensors: Tensor) -> list[np.ndarray]:
+    return [one.detach().contiguous().numpy() for one in tensors]
+
+
+def pair_sums(x: Tensor, y: Tensor, other: Tensor, own: Tensor, ptr: Tensor) -> Tensor:
+    """Shapes: x [n, f], y [rows, f], pairs [entries] → [vertices, f]."""
+    out = x.new_empty(ptr.shape[0] - 1, x.shape[1])
+    _sums(*_arrays(x, y, other, own, ptr), out.numpy())
+    return out
+
+
+def pair_slopes(
+    mine: Tensor, theirs: Tensor, partner: Tensor, entry: Tensor, ptr: Tensor, vertex: Tensor,
+    grad: Tensor,
+) -> Tensor:  # fmt: skip
+    """The gradient of one of the two tables."""
+    out = mine.new_empty(mine.shape)
+    _slopes(*_arrays(mine, theirs, partner, entry, ptr, vertex, grad), out.numpy())
+    return out

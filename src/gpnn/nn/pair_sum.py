@@ -1,0 +1,62 @@
+"""The sum of Equation 3 over pairs that are read one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .batch import PairRows
+from .segments import Segments
+
+__all__ = ["pair_sum", "plain_pair_sum"]
+
+
+def pair_sum(x: Tensor, y: Tensor, own: Segments, pairs: PairRows) -> Tensor:
+    r"""For every vertex v
+
+    .. math::
+        s_v = \sum_{u \in N_d(v)} \mathrm{ReLU}\big(x_u + y_{vu}\big)
+
+    Shapes: x [n, f], y [rows, f] (rows of an α table) → [n, f]; rows of all replicas together.
+    """
+    fused = x.is_cpu and x.dtype == y.dtype and x.dtype in (torch.float32, torch.float64)
+    if fused and not torch.compiler.is_compiling():
+        out: Tensor = _PairSum.apply(x, y, own, pairs)
+        return out
+    return plain_pair_sum(x, y, own, pairs)
+
+
+def plain_pair_sum(x: Tensor, y: Tensor, own: Segments, pairs: PairRows) -> Tensor:
+    """The same with a row for every pair."""
+    return pairs.centre.sum(torch.relu(own.sum(y, onto=pairs.other.sum(x))))
+
+
+class _PairSum(torch.autograd.Function):
+    """Without rows for pairs: the gradient forms x_u + y_vu again."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, own: Segments, pairs: PairRows) -> Tensor:
+        from .kernels.cpu.pairs import pair_sums
+
+        ctx.save_for_backward(x, y)
+        ctx.own, ctx.pairs = own, pairs
+        return pair_sums(x, y, pairs.other.source, own.source, pairs.centre.ptr)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        from .kernels.cpu.pairs import pair_slopes
+
+        x, y = ctx.saved_tensors
+        own, other, vertex = ctx.own, ctx.pairs.other, ctx.pairs.centre.back_source
+        if torch.is_grad_enabled():  # second derivatives: by the plain way
+            with torch.enable_grad():
+                out = plain_pair_sum(x, y, own, ctx.pairs)
+            return *torch.autograd.grad(out, (x, y), grad, create_graph=True), None, None
+        into_x = into_y = None
+        if ctx.needs_input_grad[0]:
+            into_x = pair_slopes(x, y, own.source, other.back_source, other.back_ptr, vertex, grad)
+        if ctx.needs_input_grad[1]:
+            into_y = pair_slopes(y, x, other.source, own.back_source, own.back_ptr, vertex, grad)
+        return into_x, into_y, None, None
