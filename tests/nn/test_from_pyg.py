@@ -190,13 +190,20 @@ def outputs(model: GPNN, loader: Any) -> torch.Tensor:
         return torch.cat([model(data) for data in loader])
 
 
-@pytest.mark.parametrize("way", ["transform", "no transform", "subset", "workers", "pin"])
+@pytest.mark.parametrize(
+    "way", ["transform", "no transform", "subset", "workers", "spawned workers", "pin"]
+)
 def test_pygs_loader_gives_what_prepared_graphs_give(mutag: Any, way: str) -> None:
     dataset = mutag(transform=None if way == "no transform" else AddPartition("core-degree"))
     ready = prepare(mutag()[:60], scheme="core-degree", layers=2)
     model = GPNN.for_data(dataset[:60], **OPTIONS).double().eval()
     given = Subset(dataset, list(range(60))) if way == "subset" else dataset[:60]
-    more = {"num_workers": 2} if way == "workers" else {"pin_memory": way == "pin"}
+    more: dict[str, Any] = {"pin_memory": way == "pin"}
+    if "workers" in way:
+        more = {
+            "num_workers": 2,
+            "multiprocessing_context": "fork" if way == "workers" else "spawn",
+        }
     found = outputs(model, DataLoader(given, batch_size=16, **more))
     batches = (batch.to("cpu", torch.float64) for batch in ready.batches(size=16))
     assert torch.allclose(found, outputs(model, batches), atol=1e-10, rtol=1e-10)

@@ -267,6 +267,25 @@ def test_the_model_compiles():
     assert torch.allclose(compiled(batch), net(batch), atol=1e-6)
 
 
+def test_the_model_compiles_once_for_batches_of_all_sizes():
+    prepared = ready()
+    net = model(prepared).eval()
+    made = []
+
+    def counting(graph, _):
+        made.append(graph)
+        return graph.forward
+
+    compiled = torch.compile(net, backend=counting, dynamic=True)
+    with torch.no_grad():
+        compiled(prepared.batch(range(60)))  # so many that no two sizes are equal by chance
+        first = len(made)
+        for ids in (range(90), range(20, 53), range(50, 120)):
+            batch = prepared.batch(ids)
+            assert torch.allclose(compiled(batch), net(batch), atol=1e-5)
+    assert first > 0 and len(made) == first
+
+
 def test_moving_a_batch():
     batch = ready().batch([0, 1])
     moved = batch.to("cpu", torch.float64)
