@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,13 +38,7 @@ def partition(
     scikit-network, networkx and SciPy: from a PyG edge_index to the answer, one thread each."""
     from ..bench.race import run_race, to_markdown
 
-    console = notes()
-    result = run_race(
-        quick=quick,
-        repeats=repeats,
-        data=data,
-        progress=lambda text: console.print(f"[dim]{text}[/dim]"),
-    )
+    result = run_race(quick=quick, repeats=repeats, data=data, progress=_progress())
     report = to_markdown(result)
     _deliver(result, report, out, json)
 
@@ -67,16 +62,7 @@ def layer(
     """Compare one GPNN layer with PyG's GINConv: forward and backward, look-up and direct path."""
     from ..bench.layer import run_layer_bench, to_markdown
 
-    console = notes()
-    result = run_layer_bench(
-        device,
-        quick,
-        repeats,
-        threads,
-        data,
-        workload,
-        lambda text: console.print(f"[dim]{text}[/dim]"),
-    )
+    result = run_layer_bench(device, quick, repeats, threads, data, workload, _progress())
     options = f" --device {device}" * (device != "cpu") + f" --threads {threads}" * (threads != 1)
     options += "".join(f" -w {name}" for name in workload or ())
     _deliver(result, to_markdown(result, f"gpnn bench layer{options}"), out, json)
@@ -96,10 +82,8 @@ def engine(
     profile one step."""
     from ..bench.engine import run_engine_bench, to_markdown
 
-    console = notes()
-    result = run_engine_bench(device, quick, data, lambda text: console.print(f"[dim]{text}[/dim]"))
-    options = f" --device {device}" * (device != "auto") + " --quick" * quick
-    _deliver(result, to_markdown(result, f"gpnn bench engine{options}"), out, json)
+    result = run_engine_bench(device, quick, data, _progress())
+    _deliver(result, to_markdown(result, _command("engine", device, quick)), out, json)
 
 
 @app.command("train")
@@ -115,10 +99,19 @@ def train(
     """Compare an epoch of gpnn train, one model and five, with a plain PyTorch loop."""
     from ..bench.train import run_train_bench, to_markdown
 
+    result = run_train_bench(device, quick, data, _progress())
+    _deliver(result, to_markdown(result, _command("train", device, quick)), out, json)
+
+
+def _progress() -> Callable[[str], None]:
+    """Prints what is being measured, on standard error."""
     console = notes()
-    result = run_train_bench(device, quick, data, lambda text: console.print(f"[dim]{text}[/dim]"))
-    options = f" --device {device}" * (device != "auto") + " --quick" * quick
-    _deliver(result, to_markdown(result, f"gpnn bench train{options}"), out, json)
+    return lambda text: console.print(f"[dim]{text}[/dim]")
+
+
+def _command(name: str, device: str, quick: bool) -> str:
+    """The command that a page says it was made by."""
+    return f"gpnn bench {name}" + f" --device {device}" * (device != "auto") + " --quick" * quick
 
 
 def _deliver(result: dict[str, Any], report: str, out: Path | None, json: bool) -> None:

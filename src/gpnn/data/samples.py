@@ -122,7 +122,7 @@ def load_samples(
             files with labels; without labels also everything ``gpnn partition`` reads.
         target: the column or columns to predict; found by itself where not given.
         smiles: the column of SMILES.
-        task: a :class:`Task`; else told by the labels.
+        task: a :class:`Task`; inferred from the labels by default.
         data: the folder with datasets.
         strict: refuse rows that cannot be read or have no label, instead of skipping them.
         like: the encoder of a fitted model, for samples it has not seen.

@@ -43,7 +43,7 @@ class Predictor:
 
         The graph is ``{"n", "edges"}`` with ``smiles`` for a model of molecules, or
         ``node_labels`` and ``edge_labels`` (one per edge) for a model of labelled graphs.
-        ``output`` names a class or target; the likeliest if it is left out.
+        ``output`` names a class or target; the predicted class by default.
         """
         from ..train.explain import explain
 

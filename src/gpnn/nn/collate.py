@@ -178,7 +178,7 @@ class _Collation:
                 entry, ptr, classes.pair_class[r], size, used, rows, mark, start_mark
             )
             row, back, order = loops.transpose(pairs, ptr, self.replicas * rows, number[:-1])
-            table_rows, ends_of = as_tensor(pairs), as_tensor(back)
+            table_row, back_ptr = as_tensor(pairs), as_tensor(back)
             rounds.append(
                 AlphaRound(
                     previous=_segments(previous, previous_ends, before),
@@ -189,15 +189,15 @@ class _Collation:
                     part=as_tensor(
                         np.concatenate([np.repeat(np.arange(parts), np.diff(first)), by_part])
                     ),
-                    pairs=Segments(table_rows, centre, as_tensor(row), ends_of),
-                    own=Segments(table_rows, each, as_tensor(order), ends_of),
+                    pairs=Segments(table_row, centre, as_tensor(row), back_ptr),
+                    own=Segments(table_row, each, as_tensor(order), back_ptr),
                     groups=torch.cat([_groups(first), start_groups + used * _BOTH_ENDS]),
                 )
             )
-        near = Segments(as_tensor(source), centre, as_tensor(source), centre)
-        row, _, order = loops.transpose(source, ptr, len(ptr) - 1, number[:-1])
-        vertex = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-        pairs = PairRows.of(near, as_tensor(order), as_tensor(vertex))
+        near = _symmetric(source, ptr)
+        _, _, order = loops.transpose(source, ptr, len(ptr) - 1, number[:-1])
+        centre_of = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+        pairs = PairRows.of(near, as_tensor(order), as_tensor(centre_of))
         return near, as_tensor(start), starts, tuple(rounds), pairs
 
     def _marks(self, size: int) -> NDArray[np.int32]:

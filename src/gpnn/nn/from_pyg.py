@@ -63,10 +63,11 @@ def read_data(source: Any, node_level: bool) -> ReadData:
 
 def data_options(source: Any, structure: Structure, node_level: bool) -> dict[str, Any]:
     """What a model for PyG data has to be given; see :attr:`~gpnn.nn.prepare.Prepared.options`."""
-    read = read_data(source, node_level)
-    if not len(read.graphs):
+    items = _items(source)
+    if not items:
         raise InputError("There are no graphs to make a model for. Give the training graphs.")
-    _check_scheme(source, structure)
+    _check_scheme(items[0], structure)
+    read = read_data(items, node_level)
     x, features = read.fields["x"], read.fields.get("edge_features")
     labels, count = read.fields.get("edge_labels"), read.fields.get("label_count")
     floats = x is None or x.is_floating_point()
@@ -83,10 +84,9 @@ def data_options(source: Any, structure: Structure, node_level: bool) -> dict[st
     }
 
 
-def _check_scheme(source: Any, structure: Structure) -> None:
+def _check_scheme(data: Any, structure: Structure) -> None:
     """Refuse data that the transform ``AddPartition`` partitioned by another scheme."""
-    first = _items(source)[0]
-    key = getattr(first, "part_scheme", None)
+    key = getattr(data, "part_scheme", None)
     if key is not None and int(key.flatten()[0]) != get_scheme(structure.scheme).key:
         raise InputError(
             f"The data were partitioned by another scheme than {structure.scheme!r}. Give the "

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from .batch import PairRows
+from .kernels.dispatch import kernels
 from .segments import Segments
 
 __all__ = ["pair_sum", "plain_pair_sum"]
@@ -21,8 +22,7 @@ def pair_sum(x: Tensor, y: Tensor, own: Segments, pairs: PairRows) -> Tensor:
 
     Shapes: x [n, f], y [rows, f] (rows of an α table) → [n, f]; rows of all replicas together.
     """
-    fused = x.is_cpu and x.dtype == y.dtype and x.dtype in (torch.float32, torch.float64)
-    if fused and not torch.compiler.is_compiling():
+    if x.is_cpu and kernels(x) is not None:
         out: Tensor = _PairSum.apply(x, y, own, pairs)
         return out
     return plain_pair_sum(x, y, own, pairs)
@@ -38,7 +38,7 @@ class _PairSum(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor, own: Segments, pairs: PairRows) -> Tensor:
-        from .kernels.cpu.pairs import pair_sums
+        from .kernels.cpu import pair_sums
 
         ctx.save_for_backward(x, y)
         ctx.own, ctx.pairs = own, pairs
@@ -46,7 +46,7 @@ class _PairSum(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        from .kernels.cpu.pairs import pair_slopes
+        from .kernels.cpu import pair_slopes
 
         x, y = ctx.saved_tensors
         own, other, vertex = ctx.own, ctx.pairs.other, ctx.pairs.centre.back_source

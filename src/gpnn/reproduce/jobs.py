@@ -18,7 +18,7 @@ GPNN_ALONE = ("d", "distances", "component_feature", "combine")
 """Fields of a recipe that mean nothing to a base GNN without GPNN."""
 
 QUICK_LIMITS = {"epochs": 4, "seeds": 2, "hidden": 16, "layers": 2}
-"""The most that a quick run takes of a recipe; nested choices are cut apart from these."""
+"""The most that a quick run takes of a recipe; choices of ``nested`` have limits of their own."""
 
 _ADDED = {
     "head": "mlp", "distances": False, "combine": "linear", "encoder": "linear", "norm": "batch",

@@ -234,7 +234,7 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
         return self._scores(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likeliest class of every graph."""
+        """The predicted class of every graph."""
         best = self._scores(X).argmax(axis=1)
         found: NDArray[Any] = self.classes_[best]
         return found

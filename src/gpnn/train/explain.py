@@ -105,7 +105,7 @@ def explain(
             is explained.
         samples: encoded with its encoder; labels are not needed.
         graph: which of the samples.
-        output: name of a class or target; the likeliest class or first target by default.
+        output: name of a class or target; the predicted class or first target by default.
         member: explain one of several networks, counted from 0.
     """
     if loaded.config.level != Level.GRAPH:

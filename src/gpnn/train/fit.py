@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -25,8 +24,7 @@ from .device import pick_device
 from .model_file import CARD, WEIGHTS, Loaded, Member, load_model, save_model
 from .replica import Replica, Schedule
 from .setup import Setup, model_config, set_up
-from .stage import stage
-from .trainer import EpochReport, Trained, groups_of, train_staged, uses_resident
+from .trainer import EpochReport, Trained, train_sets
 
 __all__ = ["Fitted", "TrainConfig", "fit"]
 
@@ -96,7 +94,7 @@ class Fitted:
             mean over the folds.
         out_of_fold: of cross-validation, the answer for every sample by the network that did not
             see it, NaN where there is none, [samples, outputs].
-        resumed: epochs that were already done when the run went on, 0 for a fresh one.
+        resumed: epochs that were already done when the run was resumed, 0 for a fresh one.
     """
 
     loaded: Loaded
@@ -143,8 +141,8 @@ def fit(
 ) -> Fitted:
     """Train a GPNN and keep the epoch that is best on the validation part.
 
-    On a CPU the same seed gives the same bits, and a run that was interrupted goes on from its
-    last checkpoint in ``folder`` to the same bits as one that was not.
+    On a CPU the same seed gives the same bits; an interrupted run resumes from its last checkpoint
+    in ``folder``, bit-identically.
 
     Args:
         samples: with labels, see :func:`~gpnn.data.samples.load_dataset`; or what that takes.
@@ -198,7 +196,10 @@ def fit(
                 started(found.model, fitted.resumed)
             return fitted
         _check_place(folder, setup)
-    trained = _train(setup, replicas, train.schedule, device, folder, report, started)
+    trained = train_sets(
+        setup, replicas, train.schedule, device, folder=folder, keep_best=True, report=report,
+        started=started,
+    )  # fmt: skip
     fitted = _keep(setup, replicas, splits, trained, train, run, folds)
     if folder is not None:
         save_model(folder, fitted.loaded)
@@ -217,51 +218,20 @@ def forget_run(folder: Path) -> None:
         (inside / CHECKPOINT).unlink(missing_ok=True)
 
 
-def _train(
-    setup: Setup,
-    replicas: list[Replica],
-    schedule: Schedule,
-    device: torch.device,
-    folder: Path | None,
-    report: Callable[[EpochReport], None] | None,
-    started: Callable[[GPNN, int], None] | None,
-) -> list[tuple[list[int], Trained, float]]:
-    """Every set of replicas that are trained side by side: its places, what came of it, and the
-    seconds it took in all."""
-    places, found = groups_of(setup, replicas, schedule), []
-    for number, own in enumerate(places):
-        began = time.perf_counter()
-        staged = stage(setup, [replicas[r] for r in own], schedule,
-                       resident=uses_resident(setup, device))  # fmt: skip
-        inside = folder
-        if folder is not None and len(places) > 1:
-            inside = folder / f"set-{number}"
-
-        def tell(resumed: int, number: int = number, net: GPNN = staged.nets[0]) -> None:
-            if started is not None and number == 0:
-                started(net, resumed)
-
-        trained = train_staged(
-            staged, device, folder=inside, keep_best=True, report=report, started=tell
-        )
-        found.append((own, trained, time.perf_counter() - began))
-    return found
-
-
 def _keep(
     setup: Setup,
     replicas: list[Replica],
     splits: Sequence[Split],
-    found: list[tuple[list[int], Trained, float]],
+    found: list[tuple[list[int], Trained]],
     train: TrainConfig,
     run: dict[str, Any],
     folds: bool,
 ) -> Fitted:
-    """Networks cut down to the parts they know, and what they say of the parts of the split."""
+    """Networks with the parts they know alone, and their metrics."""
     samples = setup.samples
     by_place: dict[int, tuple[Member, list[dict[str, Any]], int, int]] = {}
     seconds = 0.0
-    for own, trained, _ in found:
+    for own, trained in found:
         seconds += trained.curves.seconds
         for number, place in enumerate(own):
             net = trained.nets[number]

@@ -42,6 +42,7 @@ __all__ = [
     "Trainer",
     "groups_of",
     "train_replicas",
+    "train_sets",
     "train_staged",
     "uses_resident",
 ]
@@ -202,12 +203,12 @@ class Trainer:
 
 @dataclass(frozen=True)
 class EpochReport:
-    """What is told after an epoch, replica by replica.
+    """What is reported after an epoch, by replica.
 
     Attributes:
         epoch, epochs: the epoch just finished, counted from 1, and all.
         loss: mean training loss; ``valid``: every metric of the validation part, by name.
-        best: the best epoch so far, counted from 1; ``active``: whether a replica goes on.
+        best: the best epoch so far, counted from 1; ``active``: whether a replica continues.
     """
 
     epoch: int
@@ -227,7 +228,7 @@ class Trained:
         nets: the network of every replica at its best epoch, on the CPU, if they were to be kept.
         best_epoch: of every replica, counted from 1.
         epochs: epochs that every replica ran before it stopped.
-        resumed: epochs that were done already when the run went on.
+        resumed: epochs that were done already when the run was resumed.
     """
 
     curves: Curves
@@ -260,33 +261,62 @@ def train_replicas(
         replicas: what differs: data, seed, step size, weight decay, dropout.
         schedule: epochs and steps, the same for all.
         device: ``auto``, ``cpu``, ``cuda`` …; on a GPU the step is captured.
-        folder: where the state of the set is kept; a run that was ended goes on from there.
+        folder: where the state is stored; an interrupted run resumes from there.
         progress: called with the epochs done and all; ``False`` ends the run with
-            :class:`~gpnn.train.replica.Paused`, and it can go on later where there is a folder.
+            :class:`~gpnn.train.replica.Paused`; with a folder it can be resumed.
     """
     began = time.perf_counter()
     setup, where = set_up(samples, model, replicas), pick_device(device)
-    places, pieces = groups_of(setup, replicas, schedule), []
-    for number, own in enumerate(places):
-        chosen = [replicas[r] for r in own]
-        staged = stage(setup, chosen, schedule, dtype, uses_resident(setup, where))
-        inside = None if folder is None or len(places) == 1 else Path(folder) / f"set-{number}"
+    found = train_sets(
+        setup, replicas, schedule, where, dtype=dtype, folder=folder, progress=progress,
+        began=began,
+    )  # fmt: skip
+    return Curves.join([trained.curves for _, trained in found], [places for places, _ in found])
 
-        def tell(done: int, total: int, number: int = number) -> bool | None:
-            if progress is None:
-                return None
-            return progress(number * total + done, len(places) * total)
+
+def train_sets(
+    setup: Setup,
+    replicas: Sequence[Replica],
+    schedule: Schedule,
+    device: torch.device,
+    *,
+    dtype: torch.dtype = torch.float32,
+    folder: Path | None = None,
+    keep_best: bool = False,
+    progress: Callable[[int, int], bool | None] | None = None,
+    report: Callable[[EpochReport], None] | None = None,
+    started: Callable[[GPNN, int], None] | None = None,
+    began: float | None = None,
+) -> list[tuple[list[int], Trained]]:
+    """Train the replicas in sets that can be stepped side by side: the places of every set among
+    the replicas, and what came of it. Other arguments as in :func:`train_replicas` and
+    :func:`train_staged`; ``started`` is also given a network of the first set as it starts,
+    ``began`` is when the caller started to prepare."""
+    began = time.perf_counter() if began is None else began
+    sets = groups_of(setup, replicas, schedule)
+    found = []
+    for number, places in enumerate(sets):
+        staged = stage(
+            setup, [replicas[r] for r in places], schedule, dtype, uses_resident(setup, device)
+        )
+        inside = folder
+        if folder is not None and len(sets) > 1:
+            inside = Path(folder) / f"set-{number}"
+
+        def all_done(done: int, total: int, number: int = number) -> bool | None:
+            return None if progress is None else progress(number * total + done, len(sets) * total)
+
+        def first_started(resumed: int, number: int = number, net: GPNN = staged.nets[0]) -> None:
+            if started is not None and number == 0:
+                started(net, resumed)
 
         trained = train_staged(
-            staged,
-            where,
-            folder=inside or folder,
-            progress=tell,
-            waited=time.perf_counter() - began,
-        )
-        pieces.append(trained.curves)
+            staged, device, folder=inside, keep_best=keep_best, progress=all_done, report=report,
+            started=first_started, waited=time.perf_counter() - began,
+        )  # fmt: skip
+        found.append((places, trained))
         began = time.perf_counter()
-    return Curves.join(pieces, places)
+    return found
 
 
 def groups_of(setup: Setup, replicas: Sequence[Replica], schedule: Schedule) -> list[list[int]]:

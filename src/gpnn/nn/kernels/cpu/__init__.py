@@ -8,12 +8,15 @@ does not depend on the number of threads.
 from .codes import add_rows, sum_rows
 from .dropout import drop
 from .norm import normalise, scale_rows
+from .pairs import pair_slopes, pair_sums
 from .sums import replica_dots, segment_sums
 
 __all__ = [
     "add_rows",
     "drop",
     "normalise",
+    "pair_slopes",
+    "pair_sums",
     "replica_dots",
     "scale_rows",
     "segment_sums",
