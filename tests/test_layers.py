@@ -12,6 +12,7 @@ import gpnn
 ROOT = Path(gpnn.__file__).parent
 LAYERS = (
     {"errors"},
+    {"options"},
     {"files"},
     {"plugins"},
     {"graph"},

@@ -52,6 +52,7 @@ def slow(
     d: int,
     rounds: int,
     distances: bool,
+    marks: dict[int, int],
 ) -> Slow:
     hops = dict(nx.all_pairs_shortest_path_length(graph))
     ball = {v: sorted(u for u in hops[v] if hops[v][u] <= d) for v in graph}
@@ -60,7 +61,8 @@ def slow(
         edge = graph.has_edge(v, u)
         kind = 0 if v == u else 3 if not edge else 1 if part[v] == part[u] else 2
         label = 1 + labels[v, u] if edge and labels else 0
-        return palette(part[v], kind, part[u], label, hops[v][u] if distances else 0)
+        far = hops[v][u] if distances else 0
+        return palette(part[v], kind, part[u], label, far, marks[v], marks[u])
 
     def computed(v: int, u: int, i: int) -> bool:
         if v == u:
@@ -88,15 +90,17 @@ def slow(
 
 def slow_set(
     palette: Palette, graphs: Graphs, part: Any, labels: Any, which: str, d: int, rounds: int,
-    distances: bool,
+    distances: bool, marks: Any = None,
 ) -> list[Slow]:  # fmt: skip
-    """Every graph of a set, its vertices numbered as in the set."""
+    """Every graph of a set, its vertices numbered as in the set; ``marks``: labels of vertices."""
     whole = graphs.to_networkx()
     entries = dict(zip(zip(graphs.rows.tolist(), graphs.indices.tolist(), strict=True),
                        [] if labels is None else labels.tolist(), strict=False))  # fmt: skip
     colour = dict(enumerate(np.asarray(part).tolist()))
+    own = dict.fromkeys(colour, 0) if marks is None else dict(enumerate(marks.tolist()))
+    options = (colour, entries, which, d, rounds, distances, own)
     return [
-        slow(palette, whole.subgraph(range(a, b)), colour, entries, which, d, rounds, distances)
+        slow(palette, whole.subgraph(range(a, b)), *options)
         for a, b in itertools.pairwise(graphs.ptr.tolist())
     ]
 

@@ -107,17 +107,23 @@ def symmetric_labels(graphs: Graphs, seed: int, number: int = 3) -> np.ndarray:
     return (np.minimum(rows, columns) * 7 + np.maximum(rows, columns) * 5 + seed) % number
 
 
+def vertex_marks(graphs: Graphs, seed: int) -> np.ndarray:
+    """Labels of vertices."""
+    return np.random.default_rng(seed).integers(0, 3, graphs.num_nodes)
+
+
 @pytest.mark.parametrize(("which", "d", "rounds"), VARIANTS)
 def test_classes_are_those_of_equation_2(which: str, d: int, rounds: int) -> None:
     graphs = sample(VARIANTS.index((which, d, rounds)))
     part = np.random.default_rng(rounds).integers(0, 3, graphs.num_nodes)
     for labelled, distances, merge in OPTIONS:
         labels = symmetric_labels(graphs, d) if labelled else None
+        marks = vertex_marks(graphs, d) if labelled else None
         palette = Palette()
         found = interaction_classes(
-            graphs, part, structure(which, d, rounds, distances), labels, merge
+            graphs, part, structure(which, d, rounds, distances), labels, merge, marks
         )
-        expected = slow_set(palette, graphs, part, labels, which, d, rounds, distances)
+        expected = slow_set(palette, graphs, part, labels, which, d, rounds, distances, marks)
         check_classes(palette, found, expected, graphs, part)
 
 
@@ -131,8 +137,10 @@ def test_classes_of_any_graphs(
     part = np.array(data.draw(st.lists(st.integers(-2, 2), min_size=n, max_size=n)), np.int64)
     labels = symmetric_labels(graphs, 1) if labelled else None
     palette = Palette()
-    found = interaction_classes(graphs, part, structure(which, d, rounds, distances), labels, merge)
-    expected = slow_set(palette, graphs, part, labels, which, d, rounds, distances)
+    marks = vertex_marks(graphs, 1) if labelled else None
+    options = structure(which, d, rounds, distances)
+    found = interaction_classes(graphs, part, options, labels, merge, marks)
+    expected = slow_set(palette, graphs, part, labels, which, d, rounds, distances, marks)
     check_classes(palette, found, expected, graphs, part)
 
 

@@ -66,8 +66,10 @@ def literal_gpnn(
     gammas: list[Tensor],
     kind: str,
     d: int,
+    labels: list[list[int]] | None = None,
 ) -> list[Tensor]:
-    """γ after all layers; normalisation goes over the pairs and tuples of all graphs."""
+    """γ after all layers; normalisation goes over the pairs and tuples of all graphs; ``labels``
+    of vertices join the first α of a pair."""
     hops = [dict(nx.all_pairs_shortest_path_length(graph)) for graph in graphs]
     near = [
         {v: [u for u in g if h[v].get(u, 10**9) <= d] for v in g}
@@ -82,7 +84,8 @@ def literal_gpnn(
             what = WITHIN if part[v] == part[u] else CROSS
         else:
             what = NONE
-        return pair(torch.tensor([[part[v], what, part[u], 0, 0]]))[0]
+        own, other = (0, 0) if labels is None else (labels[g][v], labels[g][u])
+        return pair(torch.tensor([[part[v], what, part[u], 0, 0, own, other]]))[0]
 
     alpha = [
         {(v, u): start(g, v, u) for v in graph for u in graph} for g, graph in enumerate(graphs)

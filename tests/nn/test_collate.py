@@ -82,7 +82,7 @@ class Replica:
 
     def _start(self) -> tuple[np.ndarray, dict[int, int]]:
         """Start rows that some pair or tuple refers to, and their numbers."""
-        start = self.batch.start.reshape(self.replicas, -1, 5)[self.number].numpy()
+        start = self.batch.start.reshape(self.replicas, -1, 7)[self.number].numpy()
         used = set()
         height = start.shape[0]
         for k, one in enumerate(self.batch.rounds):
@@ -123,7 +123,7 @@ class Replica:
         count = np.array([w for c in classes for w in counts[c]])
         self.tables.append(Table(len(classes), previous, first, second, ends, entry, count,
                                  weight[classes], heavy[met]))  # fmt: skip
-        start_height = len(self.batch.start.reshape(self.replicas, -1, 5)[0])
+        start_height = len(self.batch.start.reshape(self.replicas, -1, 7)[0])
         own = {int(c): i for i, c in enumerate(classes)}
         own |= {len(weight) + row: len(classes) + i for row, i in self.start_place.items()}
         assert len(weight) + start_height == len(one.part)
@@ -135,7 +135,7 @@ class Replica:
     def _height(self, before: dict[int, int], one: Any) -> int:  # noqa: ARG002
         k = [id(r) for r in self.batch.rounds].index(id(one))
         if k == 0:
-            return self.batch.start.reshape(self.replicas, -1, 5).shape[1]
+            return self.batch.start.reshape(self.replicas, -1, 7).shape[1]
         return len(self.batch.rounds[k - 1].part)
 
 

@@ -44,12 +44,17 @@ def samples(seed: int) -> list[nx.Graph]:
 @pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize("combine", ["pairwise", "linear"])
 def test_layers_equal_the_formula(kind, d, update, direct, combine):
+    """The linear variant also with labels of vertices in the first α."""
     graphs = samples(d)
-    ready = prepare(as_graphs(graphs), interactions=kind, d=d, layers=2, direct=direct)
+    whole, labelled = as_graphs(graphs), combine == "linear"
+    labels = torch.arange(whole.num_nodes) * 5 % 3
+    ready = prepare(
+        whole, interactions=kind, d=d, layers=2, direct=direct, labels=labelled, x=labels
+    )
     torch.manual_seed(1)
     keys = torch.arange(ready.parts)
     convs = [InteractionLayer(5, keys, update, combine=combine) for _ in range(2)]
-    pair = PairEmbedding(keys, 5)
+    pair = PairEmbedding(keys, 5, vertex_labels=3 * labelled)
     gamma = torch.randn(ready.graphs.num_nodes, 5)
     cuts = np.split(ready.part, ready.graphs.ptr[1:-1])
     expected = literal_gpnn(
@@ -60,6 +65,9 @@ def test_layers_equal_the_formula(kind, d, update, direct, combine):
         list(gamma.split(np.diff(ready.graphs.ptr).tolist())),
         kind,
         d,
+        [own.tolist() for own in labels.split(np.diff(ready.graphs.ptr).tolist())]
+        if labelled
+        else None,
     )
     batch = ready.batch()
     order = torch.argsort(batch.order.source)
@@ -172,13 +180,14 @@ def test_the_reserved_part_starts_at_zero():
     part = torch.tensor([3, 3])
     assert not layer(x, part, torch.tensor([[0, 2, 3]]), torch.ones(4)).any()
     pair = PairEmbedding(torch.arange(4), 3)
-    assert not pair(torch.tensor([[3, 1, 3, 0, 0], [3, 2, 0, 0, 0], [1, 2, 3, 0, 0]])).any()
-    assert pair(torch.tensor([[1, 2, 0, 0, 0]])).all()
+    unseen = [[3, 1, 3, 0, 0, 0, 0], [3, 2, 0, 0, 0, 0, 0], [1, 2, 3, 0, 0, 0, 0]]
+    assert not pair(torch.tensor(unseen)).any()
+    assert pair(torch.tensor([[1, 2, 0, 0, 0, 0, 0]])).all()
 
 
-@pytest.mark.parametrize("factored", [False, True])
-def test_a_map_before_the_maps_of_parts_is_joined_with_them(factored):
-    layer = PartLinear(torch.arange(4), 3, factored, bias=True)
+@pytest.mark.parametrize("weights", ["own", "basis", "scaled"])
+def test_a_map_before_the_maps_of_parts_is_joined_with_them(weights):
+    layer = PartLinear(torch.arange(4), 3, weights, bias=True)
     first = torch.nn.Linear(3, 3)
     x, part, scale = torch.randn(6, 3), torch.tensor([0, 0, 1, 2, 2, 3]), torch.randn(4)
     groups = torch.tensor([[0, 2, 0], [2, 3, 1], [3, 5, 2], [5, 6, 3]])
@@ -190,7 +199,7 @@ def test_a_map_before_the_maps_of_parts_is_joined_with_them(factored):
 def test_many_parts_share_a_basis():
     parts = 33
     few = PartLinear(torch.arange(parts), 4)
-    many = PartLinear(torch.arange(parts), 4, factored=True, bias=True)
+    many = PartLinear(torch.arange(parts), 4, "basis", bias=True)
     assert few.weight.shape[0] == parts and many.weight.shape[0] == 8
     x = torch.randn(5, 4)
     part = torch.tensor([0, 1, 1, 7, parts - 1])

@@ -297,9 +297,9 @@ def test_moving_a_batch():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"hidden": 0}, "hidden must be a whole number, 1 or more"),
+        ({"hidden": 0}, "hidden must be a whole number from 1"),
         ({"distances": "no"}, "distances must be True or False; got 'no'"),
-        ({"d": 6}, "d must be a whole number, 1 to 5"),
+        ({"d": 6}, "d must be a whole number from 1 to 5"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),
         ({"readout": "max"}, "Choose one of sum, mean"),
         ({"interactions": "all"}, "Unknown interactions 'all'"),
@@ -409,7 +409,7 @@ def test_first_weights_of_a_part_follow_from_seed_and_colour():
 
     def state(prepared, seed):
         torch.manual_seed(seed)
-        net = GPNN(outputs=2, hidden=8, **prepared.options, factored=False)
+        net = GPNN(outputs=2, hidden=8, **prepared.options, part_weights="own")
         return net, dict(net.state_dict())
 
     (large, all_of_it), (_, some) = state(wide, 1), state(few, 1)

@@ -9,7 +9,6 @@ import pytest
 
 from gpnn.errors import InputError
 from gpnn.nn.config import GPNNConfig
-from gpnn.reproduce.checks import MOST
 from gpnn.reproduce.jobs import Job, Row, quick_recipe
 from gpnn.reproduce.recipe import Recipe, Space, list_recipes, load_recipe, read_recipe
 
@@ -25,9 +24,9 @@ def test_every_recipe_of_the_package_is_sound(name: str, tmp_path: Path) -> None
         assert recipe.title.startswith("ZINC-12k, resampled train")
 
 
-@pytest.mark.parametrize(("name", "most"), MOST.items())
+@pytest.mark.parametrize(("name", "most"), [("layers", 32), ("d", 5), ("walks", 64)])
 def test_a_recipe_allows_what_a_network_takes(name: str, most: int) -> None:
-    said = f"{name} must be a whole number, 1 to {most}; got {most + 1}"
+    said = f"{name} must be a whole number from [01] to {most}; got {most + 1}"
     Recipe("A", "MUTAG", **{name: most})
     GPNNConfig.make(outputs=1, parts=2, **{name: most})
     with pytest.raises(InputError, match=said):
@@ -53,17 +52,17 @@ def test_a_file_extends_another(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("depth = 3", "depth is no field of a recipe. Fields are"),
-        ("layers = 0", "layers must be a whole number, 1 to 32; got 0"),
-        ("d = 9", "d must be a whole number, 1 to 5; got 9"),
-        ("hidden = 0", "hidden must be a whole number, 1 or more; got 0"),
-        ("distances = 3", "distances must be true or false; got 3"),
+        ("layers = 0", "layers must be a whole number from 1 to 32; got 0"),
+        ("d = 9", "d must be a whole number from 1 to 5; got 9"),
+        ("hidden = 0", "hidden must be a whole number from 1; got 0"),
+        ("distances = 3", "distances must be True or False; got 3"),
         ("layers = true", "layers must be a whole number"),
-        ("lr = 'fast'", "lr must be a number"),
-        ("dropout = 1.0", "dropout must be a number, at least 0.0 and 0.999 at most"),
+        ("lr = 'fast'", "lr must be above 0; got 'fast'"),
+        ("dropout = 1.0", "dropout must be at least 0 and below 1; got 1.0"),
         ("readout = 'max'", "readout cannot be 'max'. Choose one of sum, mean"),
-        ("edge_labels = 1", "edge_labels must be true or false"),
+        ("edge_labels = 1", "edge_labels must be True or False"),
         ("[nested]\nlr = 0.1", "nested.lr must be a list"),
-        ("[nested]\ntrials = 11", "nested.trials must be 10 at most"),
+        ("[nested]\ntrials = 11", "nested.trials must be a whole number from 1 to 10; got 11"),
         ("[nested]\nwidth = [1]", "width is no field of nested"),
         ("[bases.gcn]\ndataset = 'x'", "dataset is no field of bases.gcn"),
         ("[bases.gcn]\nhidden = 0", "hidden must be a whole number"),

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from gpnn.data.samples import Samples
+from gpnn.data.tasks import higher_is_better
 from gpnn.nn.batch import GraphBatch
 from gpnn.nn.model import GPNN
 from gpnn.nn.norm import WeightedBatchNorm
@@ -42,13 +43,22 @@ def train_one_by_one(
         parameters = sum(p.numel() for p in net.parameters())
         run = OneModel(setup, replica, net, dtype)
         steps = schedule.steps_of(replica, samples.task.node_level)
+        rate = torch.optim.SGD([torch.zeros(1)], lr=replica.lr)
+        tired = None
+        if schedule.plateau is not None and len(replica.valid):
+            up = higher_is_better(samples.metric)
+            tired = torch.optim.lr_scheduler.ReduceLROnPlateau(
+                rate, "max" if up else "min", 0.5, schedule.plateau, threshold=0.0
+            )
         for epoch in range(schedule.epochs):
-            run.set_rate(replica.lr * schedule.rate(epoch))
+            run.set_rate(rate.param_groups[0]["lr"] * schedule.rate(epoch))
             batches = schedule.batches(replica, epoch, steps)
             loss[r, epoch] = run.train(batches)
             if steps < MANY_STEPS:
                 run.settle(schedule.sample(replica))
             valid[r, epoch] = run.measure(replica.valid)
+            if tired is not None:
+                tired.step(float(valid[r, epoch]))
             test[r, epoch] = run.measure(replica.test)
     return Curves(samples.metric, loss, valid, test, parameters, 0.0, "CPU")
 

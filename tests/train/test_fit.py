@@ -189,7 +189,7 @@ def test_a_fold_alone_is_the_fold_among_others(scheme: str) -> None:
         return setup, found
 
     setup, together = run(replicas)
-    assert setup.config.factored == (scheme == "wl-3")
+    assert (setup.config.part_weights == "basis") == (scheme == "wl-3")
     _, alone = run(replicas[3:4])
     assert len(setup.own_parts(replicas[3])) < setup.config.parts or scheme == "degree"
     np.testing.assert_allclose(together.curves.loss[3], alone.curves.loss[0], atol=1e-10)

@@ -6,6 +6,7 @@ on a GPU; here on the CPU too, so that both are held to the plain way everywhere
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,17 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "colours only": ("classification", {"interactions": "edges", "colours_only": True}),
     "shared bases": ("classification", {"scheme": "wl-2", "interactions": "edges"}),
     "shared bases, sum": ("regression", {"scheme": "wl-2", "pair_update": "sum", "base": None}),
+    "plain, linear": ("classification", {"base": "gin", "block": "plain", "combine": "linear"}),
+    "plain, pairwise": ("regression", {"base": "gine", "block": "plain"}),
+    "feed-forward": ("regression", {"base": "gine", "block": "feed-forward", "walks": 6}),
+    "inside": ("regression", {"base": "gine", "block": "feed-forward", "join": "inside"}),
+    "base in blocks": (
+        "classification",
+        {"base": "gcn", "gpnn": False, "block": "feed-forward", "walks": 6, "virtual_node": True},
+    ),
+    "virtual node": ("classification", {"base": "gin", "virtual_node": True, "join": "inside"}),
+    "scaled": ("regression", {"base": "gin", "part_weights": "scaled", "interactions": "cross"}),
+    "labels": ("classification", {"base": "gine", "labels": True, "interactions": "edges"}),
 }
 
 
@@ -103,6 +115,27 @@ def test_node_tasks(base: str, kind: str | None) -> None:
     data = node_samples()
     options = {"gpnn": False} if kind is None else {"interactions": kind}
     both(data, {**SMALL, "base": base, **options}, some_replicas(len(data)), Schedule(epochs=4))
+
+
+def test_every_replica_halves_its_step_size_on_its_own_plateau() -> None:
+    """Against PyTorch's scheduler, with steps so large that nothing gets better for long."""
+    data = samples("regression")
+    schedule = Schedule(epochs=8, batch_size=10, halve_every=None, plateau=1)
+    replicas = [replace(one, lr=0.2) for one in some_replicas(len(data))]
+    found = both(data, {**SMALL, "base": "gin", "gpnn": False}, replicas, schedule)
+    without = train_replicas(
+        data, {**SMALL, "base": "gin", "gpnn": False}, replicas,
+        Schedule(epochs=8, batch_size=10, halve_every=None), **DOUBLE,
+    )  # fmt: skip
+    changed = ~np.isclose(found.loss, without.loss)
+    assert changed[:2, -1].all() and not changed[2].any()  # the last has no validation part
+
+
+def test_warm_up_and_cosine() -> None:
+    data = samples()
+    schedule = Schedule(epochs=5, batch_size=10, halve_every=None, cosine=True, warmup=2)
+    assert [round(schedule.rate(epoch), 4) for epoch in range(5)] == [0.3333, 0.6667, 1, 0.75, 0.25]
+    both(data, {**SMALL, "base": "gin"}, some_replicas(len(data)), schedule)
 
 
 def test_steps_of_random_batches() -> None:

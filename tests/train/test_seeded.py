@@ -20,7 +20,17 @@ CASES: dict[str, dict[str, Any]] = {
     "no base": {"base": None, "features": 3, "interactions": "edges"},
     "no features": {"base": "gin", "head": "linear"},
     "base alone": {"base": "gin", "features": 3, "gpnn": False},
-    "shared maps": {"base": "gin", "features": 3, "parts": 40, "factored": True},
+    "scaled maps": {"base": "gin", "features": 3, "parts": 5, "part_weights": "scaled"},
+    "in blocks": {
+        "base": "gin",
+        "codes": (3,),
+        "block": "feed-forward",
+        "join": "inside",
+        "walks": 4,
+        "labels": True,
+        "virtual_node": True,
+    },
+    "shared maps": {"base": "gin", "features": 3, "parts": 40, "part_weights": "basis"},
 }
 
 

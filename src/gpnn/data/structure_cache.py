@@ -52,7 +52,11 @@ def cached_partition(graphs: Graphs, scheme: str) -> Partition:
 
 
 def cached_classes(
-    graphs: Graphs, part: NDArray[Any], structure: Structure, edge_labels: IntArray | None
+    graphs: Graphs,
+    part: NDArray[Any],
+    structure: Structure,
+    edge_labels: IntArray | None,
+    vertex_labels: IntArray | None = None,
 ) -> InteractionClasses:
     """As :func:`~gpnn.graph.classes.interaction_classes`, classes merged.
 
@@ -60,12 +64,16 @@ def cached_classes(
     """
 
     def compute() -> InteractionClasses:
-        return interaction_classes(graphs, part, structure, edge_labels)
+        return interaction_classes(
+            graphs, part, structure, edge_labels, vertex_labels=vertex_labels
+        )
 
     if graphs.num_nodes < SMALL:
         return compute()
     arrays = {**_arrays(graphs), "part": part, "edge_labels": edge_labels}
-    options = {name: value for name, value in structure.to_dict().items() if name != "scheme"}
+    arrays |= {} if vertex_labels is None else {"vertex_labels": vertex_labels}
+    read = ("interactions", "d", "layers", "distances")
+    options = {name: value for name, value in structure.to_dict().items() if name in read}
     found = recall(key_of("classes", arrays, **options), lambda: _pack(compute()))
     return _unpack(found, graphs, structure)
 

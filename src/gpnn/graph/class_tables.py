@@ -50,9 +50,10 @@ class InteractionClasses:
         pair_ptr: pairs of graph g are ``pair_ptr[g]:pair_ptr[g+1]``, [G + 1].
         pair_centre, pair_other: all (v, u) with u ∈ N_d(v), v included, sorted, [P].
         pair_class: row of every pair in the α table of round l, at index l - 1, [L, P].
-        start: rows (part of v, kind, part of u, label, hops) of all pairs ever read, [C0, 5]; kind
-            0 self, 1 within, 2 cross, 3 non-edge; label 0 where there is none, else 1 + label;
-            hops 0 unless distances count.
+        start: rows (part of v, kind, part of u, label of the edge, hops, label of v, label of u) of
+            all pairs ever read, [C0, 7]; kind 0 self, 1 within, 2 cross, 3 non-edge; label 0 where
+            there is none, else 1 + label; hops 0 unless distances count; labels of vertices 0
+            unless they count.
         start_entry: where not merged, the CSR entry of the pair, or -1 if it is no edge, [C0].
         tables: one per round; round l stands at index l - 1.
         class_ptr, class_id, class_count: per round, the learned classes of graph g and how many of

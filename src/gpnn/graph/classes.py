@@ -37,12 +37,14 @@ def interaction_classes(
     structure: Structure | None = None,
     edge_labels: Any = None,
     merge: bool = True,
+    vertex_labels: Any = None,
 ) -> InteractionClasses:
     """Enumerate the α classes of rounds 1 to L over a set of graphs.
 
-    α_vu starts as the class (part of v, kind, part of u, label, hops); each round applies
-    Equation 2 to the pairs of E^δ. In ``pairs`` only those pairs are computed that can still reach
-    an output: in round l of L, pairs at distance ≤ (L + 1 - l)·d.
+    α_vu starts as the class (part of v, kind, part of u, label of the edge, hops, label of v,
+    label of u); each round applies Equation 2 to the pairs of E^δ. In ``pairs`` only those pairs
+    are computed that can still reach an output: in round l of L, pairs at distance
+    ≤ (L + 1 - l)·d.
 
     Args:
         graphs: any number of graphs.
@@ -52,6 +54,7 @@ def interaction_classes(
         edge_labels: a whole number ≥ 0 per entry of ``graphs.indices``; joins the start class.
         merge: ``False`` gives every pair a class of its own, and every pair that is read a start
             class of its own: the direct formula in the same arrays.
+        vertex_labels: a whole number ≥ 0 per vertex; joins the start class, but not the parts.
     """
     from .kernels import balls
     from .kernels.classes import learn_classes
@@ -68,12 +71,13 @@ def interaction_classes(
     if labels.min(initial=0) < 0:
         raise InputError(f"Edge labels must be whole numbers from 0; got {labels.min()}.")
     parts, labels = np.ascontiguousarray(parts), np.ascontiguousarray(labels)
+    colours, width = _with_labels(parts, vertex_labels)
     widest = int(np.diff(graphs.ptr).max(initial=0))
     radius = min(d, max(widest, 1))
     kept, closest, pairs = _check_memory(graphs, parts, which, radius, rounds, merge)
     code = {"cross": balls.CROSS_EDGES, "edges": balls.EDGES, "pairs": balls.PAIRS}[which]
     starts, learned, tuples, entries, start_log, class_log, pair_ptr, ends, nodes = learn_classes(
-        graphs.ptr, graphs.indptr, graphs.indices, parts, labels, code, radius, rounds,
+        graphs.ptr, graphs.indptr, graphs.indices, parts, colours, labels, code, radius, rounds,
         structure.distances, merge, widest, kept, closest, pairs,
     )  # fmt: skip
     number, place = _ranks(learned[:, 0]), _ranks(tuples[:, 0])
@@ -91,7 +95,7 @@ def interaction_classes(
         pair_centre=ends[0],
         pair_other=ends[1],
         pair_class=nodes,
-        start=np.ascontiguousarray(starts[:, :5]),
+        start=_start_rows(starts, width),
         start_entry=None if merge else np.ascontiguousarray(starts[:, 5]),
         tables=tuple(tables),
         class_ptr=tuple(ptr for ptr, _, _ in lists),
@@ -101,6 +105,26 @@ def interaction_classes(
         start_id=np.ascontiguousarray(start_log[1][:, 0]),
         start_count=np.ascontiguousarray(start_log[1][:, 1]),
     )
+
+
+def _with_labels(parts: IntArray, vertex_labels: Any) -> tuple[IntArray, int]:
+    """Part and label of every vertex as one number, part · width + label, and the width."""
+    labels = _labels(vertex_labels, len(parts), "vertex labels")
+    if labels is None:
+        return parts.astype(np.int64), 1
+    if labels.min(initial=0) < 0:
+        raise InputError(f"Vertex labels must be whole numbers from 0; got {labels.min()}.")
+    width = int(labels.max(initial=0)) + 1
+    return np.ascontiguousarray(parts.astype(np.int64) * width + labels), width
+
+
+def _start_rows(starts: IntArray, width: int) -> IntArray:
+    """The start classes with parts and labels of vertices apart again, [C0, 7]."""
+    out = np.empty((len(starts), 7), np.int64)
+    out[:, :5] = starts[:, :5]
+    for place, label in ((0, 5), (2, 6)):
+        out[:, place], out[:, label] = np.divmod(starts[:, place], width)
+    return out
 
 
 def _check_memory(

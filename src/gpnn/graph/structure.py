@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-import numpy as np
-
 from ..errors import InputError
+from ..options import check_options
 from .refine.gpnn import interaction_type
 from .schemes import Scheme, get_scheme
 
-__all__ = ["BASE_ALONE", "MAX_LAYERS", "MAX_RADIUS", "Structure"]
-
-MAX_RADIUS, MAX_LAYERS = 5, 32
+__all__ = ["BASE_ALONE", "Structure"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +25,10 @@ class Structure:
         d: radius of N_d, 1 to 5.
         layers: rounds of Equations 1 to 3, 1 to 32.
         distances: whether the hop distance of a pair joins its colour λ_E.
+        labels: whether the labels of v and u join the first α of a pair (v, u). Parts stay
+            structural, so the weights of parts do not multiply.
+        walks: return probabilities of random walks of 2 to ``walks`` + 1 steps that join the
+            features of vertices, 0 to 64; the base GNN reads them too.
     """
 
     scheme: str = "core-degree"
@@ -35,19 +36,13 @@ class Structure:
     d: int = 1
     layers: int = 3
     distances: bool = False
+    labels: bool = False
+    walks: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scheme", _scheme_name(self.scheme))
         object.__setattr__(self, "interactions", interaction_type(self.interactions))
-        for name, most in (("d", MAX_RADIUS), ("layers", MAX_LAYERS)):
-            value = getattr(self, name)
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if not whole or not 1 <= value <= most:
-                raise InputError(f"{name} must be a whole number, 1 to {most}; got {value!r}.")
-            object.__setattr__(self, name, int(value))
-        if not isinstance(self.distances, bool | np.bool_):
-            raise InputError(f"distances must be True or False; got {self.distances!r}.")
-        object.__setattr__(self, "distances", bool(self.distances))
+        check_options(self, ("d", "layers", "walks", "distances", "labels"))
 
     @classmethod
     def split(cls, options: Mapping[str, Any]) -> tuple[Structure, dict[str, Any]]:
@@ -65,8 +60,9 @@ class Structure:
         return asdict(self)
 
     def __str__(self) -> str:
-        reach = f"d={self.d}{', distances' if self.distances else ''}"
-        return f"{self.scheme}, {self.interactions}, {reach}"
+        more = [name for name in ("distances", "labels") if getattr(self, name)]
+        more += [f"walks={self.walks}"] if self.walks else []
+        return ", ".join([self.scheme, self.interactions, f"d={self.d}", *more])
 
 
 def _scheme_name(scheme: str | Scheme) -> str:

@@ -7,6 +7,7 @@ can be stacked and take padding; the tests hold them against PyG.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,9 +15,10 @@ from torch.nn import functional
 
 from ..errors import InputError
 from .batch import GraphBatch
+from .block import Block, VirtualNode
 from .dropout import Dropout
 from .linear import Linear
-from .norm import MLP, WeightedBatchNorm
+from .norm import MLP
 from .segments import Segments
 
 __all__ = [
@@ -176,15 +178,16 @@ EDGED = ("gine", "gat")
 
 
 class StackedGNN(nn.Module):
-    """Layers of one kind of convolution, each followed by normalisation, ReLU and dropout.
+    """Layers of one kind of convolution, each in a block: normalisation, ReLU and dropout at least.
 
     Without normalisation it is PyG's stack of that layer (``torch_geometric.nn.GCN(inputs, width,
-    layers)`` and its like): nothing follows the last layer.
+    layers)`` and its like), with ReLU and dropout between the layers: nothing follows the last.
 
     Args:
         name: ``gin``, ``gine`` (GIN with edge features), ``gcn``, ``gat`` or ``sage``.
         inputs, width: features of the input; of hidden layers and output.
         norm: whether there are batch normalisations.
+        block, virtual_node: what surrounds the layers, see :mod:`gpnn.nn.block`.
 
     Shapes: x [..., n, inputs], edge features [..., m, width] or ``None`` → [..., n, width].
     """
@@ -197,25 +200,30 @@ class StackedGNN(nn.Module):
         layers: int,
         dropout: float = 0.0,
         norm: bool = True,
+        block: str = "plain",
+        virtual_node: bool = False,
     ) -> None:
         super().__init__()
         self.name, self.out_channels = name, width
         self.convs = nn.ModuleList(
             BASES[name](width if layer else inputs, width, norm) for layer in range(layers)
         )
-        self.norms = nn.ModuleList(WeightedBatchNorm(width) for _ in range(layers if norm else 0))
+        self.blocks = nn.ModuleList(Block(width, block, dropout) for _ in range(layers * norm))
+        self.virtual = nn.ModuleList(VirtualNode(width) for _ in range(virtual_node * (layers - 1)))
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None = None) -> Tensor:
+        everywhere = None
         for layer, conv in enumerate(self.convs):
-            x = conv(x, batch, edges)
-            if len(self.norms):
-                x = self.norms[layer](x, batch.vertex_weight, relu=True)
+            if layer and len(self.virtual):
+                x, everywhere = self.virtual[layer - 1](x, everywhere, batch)
+            y = conv(x, batch, edges)
+            if len(self.blocks):
+                x = self.blocks[layer](x, y, batch)
             elif layer < len(self.convs) - 1:
-                x = torch.relu(x)
+                x = self.dropout(torch.relu(y), batch.vertex_id, layer)
             else:
-                return x
-            x = self.dropout(x, batch.vertex_id, layer)
+                return y
         return x
 
     def __repr__(self) -> str:
@@ -253,11 +261,11 @@ def known_bases() -> tuple[str, ...]:
 
 
 def make_base(
-    name: str, inputs: int, width: int, layers: int, dropout: float, norm: bool
+    name: str, inputs: int, width: int, layers: int, dropout: float, **built_in: Any
 ) -> nn.Module:
-    """A base by name; ``norm`` concerns the built-in ones."""
+    """A base by name; what else is given concerns the built-in ones, see :class:`StackedGNN`."""
     if name in BASES:
-        return StackedGNN(name, inputs, width, layers, dropout, norm)
+        return StackedGNN(name, inputs, width, layers, dropout, **built_in)
     if name not in _REGISTERED:
         raise InputError(
             f"Unknown base {name!r}. Choose one of {', '.join(known_bases())}, or register it: "

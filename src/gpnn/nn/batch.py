@@ -35,20 +35,23 @@ def _tree(cls: Any) -> Any:
 
 
 class Terms(NamedTuple):
-    """What graphs were prepared with: λ, E^δ, the radius of N_d, whether hop distances count, how
-    many parts there are, and a digest of which they are."""
+    """What graphs were prepared with: λ, E^δ, the radius of N_d, whether hop distances and labels
+    of vertices count, the random-walk encodings, how many parts there are, and a digest of which
+    they are."""
 
     scheme: str
     interactions: str
     d: int
     distances: bool
+    labels: bool
+    walks: int
     parts: int
     colours: str
 
     @classmethod
     def of(cls, structure: Structure, parts: int, colours: str) -> Terms:
-        kind = structure.scheme, structure.interactions, structure.d, structure.distances
-        return cls(*kind, parts, colours)
+        kind = {f.name: getattr(structure, f.name) for f in fields(structure) if f.name != "layers"}
+        return cls(**kind, parts=parts, colours=colours)
 
     def differing(self, other: Terms) -> str:
         """What differs, in words."""
@@ -149,11 +152,12 @@ class GraphBatch:
             [groups, 3], always on the CPU.
         neighbours: Σ over N(v); ``near``: Σ over N_d(v), v included.
         edges: what a base GNN reads of edges, or ``None``.
-        start: the start classes (part of v, kind, part of u, label, hops), [C₀, 5], sorted by the
-            part of u.
+        start: the start classes (part of v, kind, part of u, label of the edge, hops, label of v,
+            label of u), [C₀, 7], sorted by the part of u.
         start_features: continuous edge features of the start rows, [C₀, e], in the direct path.
         rounds: one entry per layer.
         pairs: the pairs of Equation 3 one by one, or ``None``.
+        walks: random-walk encodings, sorted as ``features``, [n, walks], or ``None``.
         readout: Σ over the vertices of every graph.
         components: connected components of every part, [graphs, parts].
         order: the vertices of the input, in input order, as sums of one row each.
@@ -188,6 +192,7 @@ class GraphBatch:
     graph_id: Tensor | None
     groups: Tensor
     pairs: PairRows | None = None
+    walks: Tensor | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
     terms: Terms | None = None
 

@@ -87,6 +87,7 @@ class _Collation:
             graph_id=self._shape(chosen),
             groups=_groups(self.first),
             pairs=pairs,
+            walks=None if prepared.walks is None else self._shape(prepared.walks[rows]),
             terms=None if self.stacked else prepared.terms,
         )
 

@@ -8,14 +8,20 @@ from typing import Any
 
 from ..errors import InputError
 from ..graph.structure import Structure
-from .layer import PAIR_UPDATES
+from ..options import Choice, Whole, check_options
+from .parts import PART_WEIGHTS
 
-__all__ = ["FACTOR_ABOVE", "GPNNConfig", "Level"]
+__all__ = ["GPNNConfig", "Level", "usual_weights"]
 
-FACTOR_ABOVE = 32
-"""Parts above which weights of parts are factored, counted over all graphs that are known when a
-network is made (training, validation and test together), the reserved part included. It does not
-depend on the split, so that all folds of a dataset have networks of one kind."""
+BASIS_ABOVE = 32
+
+
+def usual_weights(parts: int) -> str:
+    """What of the weights belongs to a part where nobody chose: a matrix of its own, or, above 32
+    parts, a mixture of shared ones. Parts are counted over all graphs that are known when a network
+    is made (training, validation and test together), the reserved part included, so that all folds
+    of a dataset have networks of one kind."""
+    return "basis" if parts > BASIS_ABOVE else "own"
 
 
 class Level(StrEnum):
@@ -25,16 +31,11 @@ class Level(StrEnum):
     NODE = "node"
 
 
-_CHOICES: dict[str, tuple[Any, ...]] = {
-    "pair_update": PAIR_UPDATES,
-    "readout": ("sum", "mean"),
-    "jump": ("last", "cat"),
-    "combine": ("pairwise", "linear"),
-    "head": ("mlp", "linear"),
-    "level": tuple(Level),
-    "encoder": ("linear", None),
-    "norm": ("batch", None),
-}
+_CHECKED = (
+    *("outputs", "parts", "features", "hidden", "edge_features", "dropout", "readout", "jump"),
+    *("combine", "pair_update", "block", "join", "head", "level", "component_feature"),
+    *("colours_only", "virtual_node", "gpnn"),
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class GPNNConfig:
         parts: parts of the vocabulary, the reserved one included.
         features: width of float node features, or 0; ``codes``: cardinality of every column of
             categorical node features, or empty. With neither, colours are all there is.
-        structure: what is read of the structure: scheme, interactions, d, layers, distances.
+        structure: what is read of the structure: scheme, interactions, d, layers, distances,
+            labels, walks.
         hidden: width.
         base: ``gin``, ``gine``, ``gcn``, ``gat``, ``sage``, a registered name, ``custom`` (a module
             given to the model), or ``None``.
@@ -55,15 +57,24 @@ class GPNNConfig:
         norm: ``batch`` normalises after every layer of the base GNN and before the head; ``None``
             leaves that out. With ``encoder=None`` and a linear head, the base GNN is then PyG's
             stack of the same layer.
-        combine: how Equation 3 reads β_u and α_vu: ``pairwise``, together, in residual blocks with
-            a ReLU; or ``linear``, one by one, as the paper's appendix builds it.
+        combine: how Equation 3 reads β_u and α_vu: ``pairwise``, together; or ``linear``, one by
+            one, as the paper's appendix builds it.
+        block: what surrounds a layer, of the base GNN and of GPNN alike: ``plain``, ``residual`` or
+            ``feed-forward``, see :class:`~gpnn.nn.block.Block`.
+        virtual_node: whether a vertex that is joined to all others carries messages between the
+            layers.
+        join: how GPNN meets its base: ``beside`` it, as in the paper, each with features of its own
+            that the head reads together; or ``inside``, layer by layer, both reading and adding to
+            the same features.
+        part_weights: what of the weights belongs to a part: ``own`` matrices, as in the paper, a
+            mixture of a shared ``basis``, or shared matrices ``scaled`` by part, see
+            :class:`~gpnn.nn.parts.PartLinear`.
         pair_update: ``tuple`` or ``sum``.
         edge_labels: categories of edges, or 0; ``edge_features``: width of float edge features.
         component_feature: append the number of connected components of every part.
         colours_only: γ starts from colours alone, as the paper's text says.
         head: what turns embeddings into outputs: ``mlp``, a perceptron with a hidden layer, or
             ``linear``.
-        factored: whether weights of parts share a basis, see :data:`FACTOR_ABOVE`.
         gpnn: ``False`` leaves the base GNN alone, as a baseline under the same head.
     """
 
@@ -77,6 +88,10 @@ class GPNNConfig:
     encoder: str | None = "linear"
     norm: str | None = "batch"
     combine: str = "pairwise"
+    block: str = "residual"
+    virtual_node: bool = False
+    join: str = "beside"
+    part_weights: str = "own"
     pair_update: str = "tuple"
     edge_labels: int = 0
     edge_features: int = 0
@@ -87,35 +102,40 @@ class GPNNConfig:
     jump: str = "cat"
     head: str = "mlp"
     level: str = "graph"
-    factored: bool = False
     gpnn: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "codes", tuple(self.codes))
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                known = ", ".join(map(str, choices))
-                raise InputError(
-                    f"{name} cannot be {getattr(self, name)!r}. Choose one of {known}."
-                )
-        for name, low in (
-            ("outputs", 1), ("parts", 1), ("features", 0), ("hidden", 1), ("edge_labels", 0),
-            ("edge_features", 0),
-        ):  # fmt: skip
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < low:
-                raise InputError(f"{name} must be a whole number, {low} or more; got {value!r}.")
-        for name in ("component_feature", "colours_only", "factored", "gpnn"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(f"{name} must be True or False; got {getattr(self, name)!r}.")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout must be at least 0 and below 1; got {self.dropout!r}.")
+        check_options(
+            self,
+            _CHECKED,
+            {
+                "encoder": Choice(("linear", None)),
+                "norm": Choice(("batch", None)),
+                "part_weights": Choice(PART_WEIGHTS),
+                "edge_labels": Whole(0),
+            },
+        )
         if not self.gpnn and self.base is None:
             raise InputError("Without GPNN there must be a base GNN: set base, or gpnn=True.")
         if self.base == "gine" and not (self.edge_labels or self.edge_features):
             raise InputError("base 'gine' needs edge labels or features. Use base='gin' without.")
         if self.encoder is None and not self.features:
             raise InputError("encoder=None needs float node features for the base GNN to read.")
+        if self.encoder is None and (self.structure.walks or self.join == "inside"):
+            raise InputError("encoder=None goes with neither walks nor join='inside'.")
+        if self.join == "inside" and self.gpnn:
+            if self.base not in ("gin", "gine", "gcn", "gat", "sage"):
+                raise InputError("join='inside' needs a base of ours: gin, gine, gcn, gat or sage.")
+            if self.block == "plain" or self.norm is None:
+                raise InputError("join='inside' needs block='residual' or 'feed-forward'.")
+
+    @property
+    def vertex_labels(self) -> int:
+        """Labels of vertices that join the first α of a pair, or 0."""
+        if not self.structure.labels:
+            return 0
+        return self.codes[0] if self.codes else self.features
 
     @classmethod
     def make(cls, **options: Any) -> GPNNConfig:
@@ -136,7 +156,7 @@ class GPNNConfig:
         if unknown:
             raise InputError(
                 f"The model's configuration holds {', '.join(unknown)}, unknown to this version. "
-                "It was written by a newer one: upgrade gpnn."
+                "It was written by another one: use that one, or train the model again."
             )
         try:
             return cls(**{**content, "structure": Structure(**content["structure"])})

@@ -15,8 +15,9 @@ from ..graph.partition import Partition, unique_rows
 from ..graph.registry import Scheme
 from ..graph.structure import Structure
 from ..graph.vocabulary import UnseenColours, Vocabulary
+from ..options import Whole
 from .batch import GraphBatch
-from .config import FACTOR_ABOVE
+from .config import usual_weights
 from .layer import InteractionLayer
 from .linear import Linear
 from .parts import PairEmbedding
@@ -79,15 +80,14 @@ class GPNNConv(nn.Module):
         super().__init__()
         for name, value in (("in_channels", in_channels), ("out_channels", out_channels),
                             ("parts", parts)):  # fmt: skip
-            if not isinstance(value, int) or value < 1:
-                raise InputError(f"{name} must be a whole number from 1; got {value!r}.")
+            Whole(1).read(name, value)
         self.in_channels, self.out_channels, self.parts = in_channels, out_channels, parts
         self.structure = Structure("given", interactions, d, layers=1)
         self.edge_labels, self.cached = edge_labels, cached
-        keys, factored = torch.arange(parts + 1), parts + 1 > FACTOR_ABOVE
+        keys, weights = torch.arange(parts + 1), usual_weights(parts + 1)
         self.linear = Linear(in_channels, out_channels)
-        self.pair = PairEmbedding(keys, out_channels, edge_labels, factored=factored)
-        self.layer = InteractionLayer(out_channels, keys, pair_update, factored, combine)
+        self.pair = PairEmbedding(keys, out_channels, edge_labels, factored=weights != "own")
+        self.layer = InteractionLayer(out_channels, keys, pair_update, weights, combine)
         self._kept: GraphBatch | None = None
 
     def reset_parameters(self) -> None:

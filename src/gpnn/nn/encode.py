@@ -12,8 +12,9 @@ from torch.nn import functional
 from ..errors import InputError
 from .kernels.dispatch import kernels
 from .linear import Linear, linear
+from .norm import WeightedBatchNorm
 
-__all__ = ["FeatureEncoder", "multi_hot"]
+__all__ = ["FeatureEncoder", "WalkEncoder", "multi_hot"]
 
 
 class FeatureEncoder(nn.Module):
@@ -102,6 +103,28 @@ class FeatureEncoder(nn.Module):
                 f"The graphs have {width} {kind} per vertex or edge, and the model reads {own}. "
                 "Give it what the graphs have: GPNN(..., **ready.options)."
             )
+
+
+class WalkEncoder(nn.Module):
+    r"""Random-walk encodings into the width of the network: :math:`\mathrm{norm}(p_v)\, W`.
+
+    Shapes: [..., n, walks], weights [..., n] or ``None`` → [..., n, width].
+    """
+
+    def __init__(self, width: int, walks: int) -> None:
+        super().__init__()
+        self.norm = WeightedBatchNorm(walks, bias=False)
+        self.linear = Linear(walks, width, bias=False)
+
+    def forward(self, walks: Tensor | None, weight: Tensor | None) -> Tensor:
+        if walks is None or walks.shape[-1] != self.linear.in_features:
+            raise InputError(
+                "The model reads random-walk encodings, and the graphs were prepared without them "
+                "or with another number. Give it the options of what it is trained on: "
+                "GPNN(..., **ready.options)."
+            )
+        out: Tensor = self.linear(self.norm(walks, weight))
+        return out
 
 
 def multi_hot(x: Tensor, codes: tuple[int, ...]) -> Tensor:

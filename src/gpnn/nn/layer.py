@@ -139,7 +139,8 @@ class InteractionLayer(nn.Module):
         keys: of the parts, the reserved one for unseen colours last, see
             :func:`~gpnn.nn.part_weights.part_keys`, [parts].
         pair_update: ``"tuple"`` or ``"sum"``.
-        factored: whether the :math:`W_j` share a basis.
+        part_weights: what of :math:`W_j` belongs to a part: ``own``, ``basis`` or ``scaled``, see
+            :class:`~gpnn.nn.parts.PartLinear`.
         combine: ``"pairwise"`` or ``"linear"``.
 
     Shapes: γ [n, features], α table of the round before [rows, features] → γ', α table.
@@ -150,7 +151,7 @@ class InteractionLayer(nn.Module):
         features: int,
         keys: Tensor,
         pair_update: str = "tuple",
-        factored: bool = False,
+        part_weights: str = "own",
         combine: str = "pairwise",
     ) -> None:
         super().__init__()
@@ -166,8 +167,8 @@ class InteractionLayer(nn.Module):
         self.beta = MLP(features, features, features)
         self.psi = MLP(features, features, features)
         self.phi = PairMLP(features) if pair_update == "tuple" else None
-        self.beta_map = PartLinear(keys, features, factored, bias=True)
-        self.alpha_map = PartLinear(keys, features, factored)
+        self.beta_map = PartLinear(keys, features, part_weights, bias=True)
+        self.alpha_map = PartLinear(keys, features, part_weights)
         self.message = PairMessage(features) if combine == "pairwise" else None
         self.omega = nn.Parameter(torch.ones(len(keys)))
         self.part_dims = {"omega": (0,)}

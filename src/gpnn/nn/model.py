@@ -15,15 +15,15 @@ from ..graph.structure import Structure
 from ..graph.vocabulary import Vocabulary
 from .bases import StackedGNN, check_base, make_base
 from .batch import GraphBatch, Terms
+from .block import Block, VirtualNode
 from .branch import Branch
-from .config import FACTOR_ABOVE, GPNNConfig, Level
+from .config import GPNNConfig, Level, usual_weights
 from .dropout import Dropout
-from .encode import FeatureEncoder
+from .encode import FeatureEncoder, WalkEncoder
 from .head import Head
 from .layer import InteractionLayer
 from .linear import Linear
 from .lookup import lookup
-from .norm import WeightedBatchNorm
 from .part_weights import draw_parts, keep_parts, part_keys
 from .parts import PairEmbedding
 
@@ -43,7 +43,9 @@ class GPNN(nn.Module):
     the base GNN where there is one, :math:`c_G` counts the connected components of every part
     (:class:`~gpnn.nn.head.Head`). With ``jump="cat"`` all :math:`\gamma^{(1)}, \dots,
     \gamma^{(L)}` are concatenated. γ passes a batch normalisation after every layer, which the
-    paper does not mention: its sums over parts grow with degree.
+    paper does not mention: its sums over parts grow with degree. With ``join="inside"`` there is
+    one kind of feature: in every layer γ takes up what the interactions and what the base's
+    convolution make of it, and :math:`h_v` is γ.
 
     Args:
         config: the shape of the network; or give its fields by name, as in
@@ -72,7 +74,7 @@ class GPNN(nn.Module):
             named = "custom" if isinstance(base, nn.Module) else base
             if vocabulary is not None:
                 parts = vocabulary.size + 1
-                options = {"parts": parts, "factored": parts > FACTOR_ABOVE, **options}
+                options = {"parts": parts, "part_weights": usual_weights(parts), **options}
             config = GPNNConfig.make(base=named, **options)
             base = base if isinstance(base, nn.Module) else None
         elif options or isinstance(base, str):
@@ -84,6 +86,7 @@ class GPNN(nn.Module):
         self.dropout = Dropout(config.dropout)
         encoded = config.encoder is not None or config.gpnn
         self.encoder = FeatureEncoder(width, config.features, config.codes) if encoded else None
+        self.walks = WalkEncoder(width, config.structure.walks) if config.structure.walks else None
         self.edge_encoder = None
         if config.base == "gine":
             if config.encoder is None:
@@ -91,25 +94,37 @@ class GPNN(nn.Module):
             kinds = () if config.edge_features else (config.edge_labels + 1,)
             self.edge_encoder = FeatureEncoder(width, config.edge_features, kinds)
         self.base = self._make_base(base)
-        joined = 0 if self.base is None else int(self.base.out_channels)  # type: ignore[arg-type]
+        self.inside = config.gpnn and config.join == "inside"
+        beside = self.base is not None and not self.inside
+        joined = int(self.base.out_channels) if beside else 0  # type: ignore[union-attr,arg-type]
         if config.gpnn:
             self.colour = nn.Parameter(torch.empty(config.parts, width))
             self.part_dims = {"colour": (0,)}
             hops = MAX_HOPS if config.structure.distances else 0
-            self.pair = PairEmbedding(keys, width, config.edge_labels, hops, config.factored)
+            self.pair = PairEmbedding(
+                keys, width, config.edge_labels, hops, config.part_weights != "own",
+                config.vertex_labels,
+            )  # fmt: skip
             self.pair_features = (
                 Linear(config.edge_features, width, bias=False) if config.edge_features else None
             )
             self.layers = nn.ModuleList(
-                InteractionLayer(width, keys, config.pair_update, config.factored, config.combine)
+                InteractionLayer(
+                    width, keys, config.pair_update, config.part_weights, config.combine
+                )
                 for _ in range(layers)
             )
+            kind = "residual" if self.inside else config.block
+            relu = config.combine == "pairwise" or kind != "plain"
             # Without a ReLU, a constant that the last γ adds to every vertex is cancelled by the
             # head's normalisation, unless the readout multiplies it by the number of vertices.
-            counts = self.residual or (not node and config.readout == "sum")
-            self.norms = nn.ModuleList(
-                WeightedBatchNorm(width, bias=counts or layer < layers - 1)
+            counts = relu or (not node and config.readout == "sum")
+            self.blocks = nn.ModuleList(
+                Block(width, kind, config.dropout, relu, counts or layer < layers - 1)
                 for layer in range(layers)
+            )
+            self.virtual = nn.ModuleList(
+                VirtualNode(width) for _ in range(config.virtual_node * (layers - 1))
             )
             joined += width * (layers if config.jump == "cat" else 1)
         self.head = Head(
@@ -194,8 +209,17 @@ class GPNN(nn.Module):
         if config.base is None:
             return None
         inputs = config.features if config.encoder is None else config.hidden
-        layers, norm = config.structure.layers, config.norm is not None
-        return make_base(config.base, inputs, config.hidden, layers, config.dropout, norm)
+        inside = config.gpnn and config.join == "inside"
+        return make_base(
+            config.base,
+            inputs,
+            config.hidden,
+            config.structure.layers,
+            config.dropout,
+            norm=config.norm is not None,
+            block=config.block,
+            virtual_node=config.virtual_node and not inside,
+        )
 
     def reset_parameters(self) -> None:
         for module in self.modules():
@@ -236,9 +260,11 @@ class GPNN(nn.Module):
     def _embedded(self, batch: GraphBatch) -> list[Tensor]:
         """h_v as the blocks of features that it is made of."""
         x = batch.features if self.encoder is None else self.encoder(batch.features)
+        if self.walks is not None:
+            x = x + self.walks(batch.walks, batch.vertex_weight)
         if not self.config.gpnn:
             return [self._run_base(x, batch)]
-        if self.base is None:
+        if self.base is None or self.inside:
             return self._joined(x, batch)
         with Branch("base", x) as beside:
             h = self._run_base(x, batch)
@@ -256,13 +282,16 @@ class GPNN(nn.Module):
         x = batch.features if self.config.encoder is None else x
         if not isinstance(self.base, StackedGNN):
             return self._run_own_base(x, batch)
+        return self.base(x, batch, self._encoded_edges(batch))
+
+    def _encoded_edges(self, batch: GraphBatch) -> Tensor | None:
         if self.edge_encoder is None:
-            out: Tensor = self.base(x, batch)
-            return out
+            return None
         assert batch.edges is not None
         features = batch.edges.features
         edges = batch.edges.label.unsqueeze(-1) if features is None else features
-        return self.base(x, batch, self.edge_encoder(edges))
+        out: Tensor = self.edge_encoder(edges)
+        return out
 
     def _run_own_base(self, x: Tensor, batch: GraphBatch) -> Tensor:
         """A module of the user's: one network at a time, real vertices and edges alone."""
@@ -290,28 +319,26 @@ class GPNN(nn.Module):
         gamma = lookup(self.colour, batch.part)
         if not self.config.colours_only:
             gamma = gamma + x
-        found = []
+        found: list[Tensor] = []
         with Branch("interactions", batch.start) as beside:
             alpha = start = self._start(batch)
-        for number, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
+        edges = self._encoded_edges(batch) if self.inside else None
+        everywhere = None
+        for number, (layer, block) in enumerate(zip(self.layers, self.blocks, strict=True)):
             assert isinstance(layer, InteractionLayer)
             with beside:
                 alpha, of_alpha = layer.interactions(alpha, start, batch.rounds[number])
             beside.bring(*of_alpha)
-            new = layer.combine(gamma, of_alpha, batch, number)
-            new = norm(new, batch.vertex_weight, relu=self.residual)
-            if self.residual:
-                gamma = gamma + self.dropout(new, batch.vertex_id, number + 1)
-                found.append(gamma)
-            else:
-                found.append(new)
-                gamma = self.dropout(new, batch.vertex_id, number + 1)
+            if number and len(self.virtual):
+                gamma, everywhere = self.virtual[number - 1](gamma, everywhere, batch)
+            new = block(gamma, layer.combine(gamma, of_alpha, batch, number), batch)
+            if self.inside:
+                assert isinstance(self.base, StackedGNN)
+                own = self.base.convs[number](gamma, batch, edges)
+                new = self.base.blocks[number](new, own, batch)
+            gamma = new
+            found.append(gamma)
         return found
-
-    @property
-    def residual(self) -> bool:
-        """Whether a layer adds to γ, after a ReLU."""
-        return self.config.combine == "pairwise"
 
     def _check(self, batch: GraphBatch) -> None:
         """Refuse graphs that were prepared for another model."""

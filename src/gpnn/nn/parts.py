@@ -12,7 +12,9 @@ from .kernels.dispatch import fast
 from .lookup import lookup
 from .part_weights import draw_parts
 
-__all__ = ["PairEmbedding", "PartLinear"]
+__all__ = ["PART_WEIGHTS", "PairEmbedding", "PartLinear"]
+
+PART_WEIGHTS = ("own", "basis", "scaled")
 
 BASES = 8
 KINDS = 4
@@ -24,13 +26,21 @@ class PartLinear(nn.Module):
     .. math::
         y_i = s_j \, (x_i W_j + b_j), \qquad j = part(i)
 
-    The last part is the reserved one for unseen colours; its map starts at zero. ``factored``, the
-    maps share a basis, :math:`W_j = \sum_b c_{jb} B_b`.
+    The last part is the reserved one for unseen colours; its map starts at zero. What belongs to a
+    part, ``weights`` says:
+
+    ``own``
+        a whole matrix :math:`W_j`, as in the paper.
+    ``basis``
+        a mixture of eight matrices that all parts share, :math:`W_j = \sum_b c_{jb} B_b`.
+    ``scaled``
+        a scale of every output of one matrix that all parts share,
+        :math:`W_j = W\, \mathrm{diag}(g_j)`; with :math:`b_j` that is a scale and a shift.
 
     Args:
         keys: of the parts, see :func:`~gpnn.nn.part_weights.part_keys`, [parts].
         features: width of input and output.
-        factored: whether the maps share a basis.
+        weights: ``own``, ``basis`` or ``scaled``.
         bias: whether there is a :math:`b_j`.
 
     Shapes: x [..., rows, features], part [rows] and the same as groups of rows, scale s
@@ -38,15 +48,18 @@ class PartLinear(nn.Module):
     """
 
     def __init__(
-        self, keys: Tensor, features: int, factored: bool = False, bias: bool = False
+        self, keys: Tensor, features: int, weights: str = "own", bias: bool = False
     ) -> None:
         super().__init__()
         parts = len(keys)
-        self.keys, self.features, self.factored = keys, features, factored
-        self.weight = nn.Parameter(torch.empty(BASES if factored else parts, features, features))
-        self.mixture = nn.Parameter(torch.empty(parts, BASES)) if factored else None
+        self.keys, self.features, self.weights = keys, features, weights
+        matrices = {"own": parts, "basis": BASES, "scaled": 1}[weights]
+        self.weight = nn.Parameter(torch.empty(matrices, features, features))
+        self.mixture = nn.Parameter(torch.empty(parts, BASES)) if weights == "basis" else None
+        self.gain = nn.Parameter(torch.empty(parts, features)) if weights == "scaled" else None
         self.bias = nn.Parameter(torch.empty(parts, features)) if bias else None
-        self.part_dims = {"mixture" if factored else "weight": (0,), "bias": (0,)}
+        each = {"own": "weight", "basis": "mixture", "scaled": "gain"}[weights]
+        self.part_dims = {each: (0,), "bias": (0,)}
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -54,6 +67,11 @@ class PartLinear(nn.Module):
         if self.mixture is not None:
             nn.init.uniform_(self.weight, -bound, bound)
             draw_parts(self.mixture, (0,), self.keys, normal=1 / math.sqrt(BASES))
+        elif self.gain is not None:
+            nn.init.uniform_(self.weight, -bound, bound)
+            nn.init.ones_(self.gain)
+            with torch.no_grad():
+                self.gain[-1] = 0
         else:
             draw_parts(self.weight, (0,), self.keys, uniform=bound)
         if self.bias is not None:
@@ -76,8 +94,12 @@ class PartLinear(nn.Module):
             both = torch.cat([before.weight.mT, before.bias.unsqueeze(-2)], -2).unsqueeze(-3)
             weight, moved = (both @ weight).split([self.features, 1], -2)
             moved = moved.squeeze(-2)
+            if self.gain is not None:
+                moved = self.gain * moved
             bias = bias + (moved if self.mixture is None else self.mixture @ moved)
         bias = None if bias is None else scale.unsqueeze(-1) * bias
+        if self.gain is not None:
+            weight = weight * self.gain.unsqueeze(-2)
         if self.mixture is None:
             return grouped_linear(x, scale[..., None, None] * weight, bias, groups)
         mixture = scale.unsqueeze(-1) * self.mixture
@@ -89,14 +111,13 @@ class PartLinear(nn.Module):
         return out if bias is None else out + lookup(bias, part)
 
     def __repr__(self) -> str:
-        shared = f", {BASES} shared bases" if self.factored else ""
         name = self.__class__.__name__
-        return f"{name}(parts={len(self.keys)}, features={self.features}{shared})"
+        return f"{name}(parts={len(self.keys)}, features={self.features}, {self.weights})"
 
 
 class PairEmbedding(nn.Module):
-    r"""The learned vector of an edge colour λ_E(v, u) = (λ_V(v), kind, λ_V(u)), with the edge label
-    and the hop distance of the pair added where there are any.
+    r"""The learned vector of an edge colour λ_E(v, u) = (λ_V(v), kind, λ_V(u)), with the label of
+    the edge, the hop distance of the pair and the labels of v and u added where there are any.
 
     One row per triple, or, ``factored``, the product of a row for λ_V(v), one for the kind and one
     for λ_V(u). Rows with an unseen colour start at zero, as does the row of an unseen label.
@@ -106,13 +127,20 @@ class PairEmbedding(nn.Module):
         features: width of the result.
         labels, hops: categories of edges, and the largest hop distance that is distinguished; or 0.
         factored: whether the table is a product.
+        vertex_labels: categories of vertices, or 0.
 
-    Shapes: int rows [..., classes, 5] = (part of v, kind, part of u, label, hops) →
-    [..., classes, f].
+    Shapes: int rows [..., classes, 7] = (part of v, kind, part of u, label, hops, label of v, label
+    of u) → [..., classes, f].
     """
 
     def __init__(
-        self, keys: Tensor, features: int, labels: int = 0, hops: int = 0, factored: bool = False
+        self,
+        keys: Tensor,
+        features: int,
+        labels: int = 0,
+        hops: int = 0,
+        factored: bool = False,
+        vertex_labels: int = 0,
     ) -> None:
         super().__init__()
         parts = len(keys)
@@ -127,6 +155,10 @@ class PairEmbedding(nn.Module):
             self.part_dims = {"table": (0, 2)}
         self.label = nn.Parameter(torch.empty(labels + 2, features)) if labels else None
         self.hops = nn.Parameter(torch.empty(hops + 1, features)) if hops else None
+        self.own_label = self.other_label = None
+        if vertex_labels:
+            self.own_label = nn.Parameter(torch.empty(vertex_labels + 1, features))
+            self.other_label = nn.Parameter(torch.empty(vertex_labels + 1, features))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -143,9 +175,13 @@ class PairEmbedding(nn.Module):
                 self.label[-1] = 0
             if self.hops is not None:
                 nn.init.normal_(self.hops)
+            for table in (self.own_label, self.other_label):
+                if table is not None:
+                    nn.init.normal_(table)
+                    table[-1] = 0
 
     def forward(self, rows: Tensor) -> Tensor:
-        left, kind, right, label, hops = rows.unbind(-1)
+        left, kind, right, label, hops, own, other = rows.unbind(-1)
         if self.factored:
             out = lookup(self.left, left) * lookup(self.kind, kind) * lookup(self.right, right)
         else:
@@ -155,6 +191,9 @@ class PairEmbedding(nn.Module):
             out = out + lookup(self.label, label.clamp(max=self.label.shape[-2] - 1))
         if self.hops is not None:
             out = out + lookup(self.hops, hops.clamp(max=self.hops.shape[-2] - 1))
+        for table, code in ((self.own_label, own), (self.other_label, other)):
+            if table is not None:
+                out = out + lookup(table, code.clamp(max=table.shape[-2] - 1))
         return out
 
     def __repr__(self) -> str:

@@ -19,6 +19,8 @@ from ..graph.graphs import Graphs
 from ..graph.partition import Partition, partition
 from ..graph.structure import Structure
 from ..graph.vocabulary import Vocabulary
+from ..graph.walks import walk_encodings
+from ..options import Whole
 from .batch import GraphBatch, Terms
 from .collate import collate
 from .indexing import graph_numbers
@@ -26,7 +28,7 @@ from .indexing import graph_numbers
 if TYPE_CHECKING:
     from .model import GPNN
 
-__all__ = ["Prepared", "prepare", "prepare_graphs"]
+__all__ = ["Prepared", "label_codes", "prepare", "prepare_graphs"]
 
 IntArray = NDArray[np.int64]
 
@@ -48,6 +50,7 @@ class Prepared:
         codes, edge_labels: how many values columns of codes and labels of edges may have.
         components: connected components, [graphs, parts].
         labels: labels of graphs or vertices, or ``None``; ``node_level`` says which.
+        walks: random-walk encodings, [vertices, walks], or ``None``.
         more: further attributes: for every name, the values of all graphs.
         chosen: the numbers of the graphs of a subset, or ``None`` for all.
     """
@@ -66,6 +69,7 @@ class Prepared:
     components: IntArray
     labels: Tensor | None
     node_level: bool
+    walks: Tensor | None = None
     more: Mapping[str, list[Any]] = field(default_factory=dict)
     chosen: IntArray | None = None
 
@@ -126,8 +130,7 @@ class Prepared:
     ) -> Iterator[GraphBatch]:
         """Batches of at most ``size`` of the given graphs (all by default), shuffled if a generator
         is given. Graphs are named by numbers, a slice or a boolean mask."""
-        if not isinstance(size, int | np.integer) or size < 1:
-            raise InputError(f"size must be a whole number from 1; got {size!r}.")
+        size = Whole(1).read("size", size)
         numbers = graph_numbers(graphs, len(self))
         if generator is not None:
             numbers = generator.permutation(numbers)
@@ -180,7 +183,7 @@ def prepare(
         edge_labels: whole numbers per CSR entry; ``edge_features``: floats per CSR entry.
         y: labels per graph, or per vertex with ``node_level``.
         direct: one class per pair: the formula as it stands, for tests and comparison.
-        options: scheme, interactions, d, layers, distances: see
+        options: scheme, interactions, d, layers, distances, labels, walks: see
             :class:`~gpnn.graph.structure.Structure`.
 
     >>> ready = prepare(dataset, scheme="core", layers=2)  # doctest: +SKIP
@@ -278,9 +281,15 @@ def prepare_graphs(
             raise InputError("The edge features hold NaN or infinity. Fill or drop them first.")
     if classes is None:
         classes = interaction_classes(
-            graphs, cut.part, structure, edge_labels, merge=not direct and edge_features is None
-        )
+            graphs, cut.part, structure, edge_labels,
+            merge=not direct and edge_features is None,
+            vertex_labels=label_codes(x) if structure.labels else None,
+        )  # fmt: skip
     floats = x.is_floating_point()
+    walks = None
+    if structure.walks:
+        walks = torch.from_numpy(walk_encodings(graphs, structure.walks))
+        walks = walks.to(x.dtype if floats else torch.get_default_dtype())
     return Prepared(
         structure=structure,
         graphs=graphs,
@@ -296,8 +305,25 @@ def prepare_graphs(
         components=components,
         labels=y,
         node_level=node_level,
+        walks=walks,
         more=more or {},
     )
+
+
+def label_codes(x: Tensor | None) -> IntArray:
+    """The label of every vertex: the first column of codes, such as the element of an atom, or
+    which entry of a one-hot row is set."""
+    if x is None or not x.shape[1]:
+        raise InputError("labels=True needs labels of vertices, and these graphs have none.")
+    if not x.is_floating_point():
+        codes: IntArray = x[:, 0].numpy()
+        return codes
+    if not bool(((x == 0) | (x == 1)).all() and (x.sum(1) == 1).all()):
+        raise InputError(
+            "labels=True needs labels of vertices: whole numbers or one-hot rows. These graphs "
+            "have numbers as features. Leave labels out."
+        )
+    return x.argmax(1).numpy()
 
 
 def _check_lengths(**given: tuple[Any, int]) -> None:

@@ -7,14 +7,16 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .recipe import Recipe
+from .recipe import NETWORK, Recipe
 
 __all__ = ["BASES", "GPNN_ALONE", "QUICK_LIMITS", "Job", "Row", "key_of", "quick_recipe"]
 
 BASES = {"GIN": "gin", "GCN": "gcn", "GAT": "gat", "GraphSAGE": "sage"}
 """The paper's names of the base GNNs, and ours."""
 
-GPNN_ALONE = ("d", "distances", "component_feature", "combine")
+GPNN_ALONE = (
+    "d", "distances", "labels", "component_feature", "combine", "join", "part_weights",
+)  # fmt: skip
 """Fields of a recipe that mean nothing to a base GNN without GPNN."""
 
 QUICK_LIMITS = {"epochs": 4, "seeds": 2, "hidden": 16, "layers": 2}
@@ -22,8 +24,10 @@ QUICK_LIMITS = {"epochs": 4, "seeds": 2, "hidden": 16, "layers": 2}
 
 _ADDED = {
     "head": "mlp", "distances": False, "combine": "linear", "encoder": "linear", "norm": "batch",
+    "labels": False, "walks": 0, "block": "plain", "join": "beside", "virtual_node": False,
+    "cosine": False, "warmup": 0, "plateau": 0,
 }  # fmt: skip
-"""Fields of the network that came after the first records, and what was so before."""
+"""Fields that came after the first records, and what was so before."""
 
 
 @dataclass(frozen=True)
@@ -110,10 +114,11 @@ class Job:
     @property
     def spec(self) -> dict[str, Any]:
         """Everything that decides the outcome, once."""
-        told = {"name", "title", "bases", *self.recipe.model_options()}
+        told = {"name", "title", "bases", *NETWORK}
         told |= {"seeds"} if self.family == "tu-nested" else {"nested"}
         told |= set() if self.family == "node" else {"splits"}
-        recipe = {k: value for k, value in self.recipe.to_dict().items() if k not in told}
+        rest = {k: value for k, value in self.recipe.to_dict().items() if k not in told}
+        recipe = _settled(rest)
         return {
             "family": self.family,
             "recipe": recipe,

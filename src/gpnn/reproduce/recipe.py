@@ -15,23 +15,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from .checks import RANGES, check_counts, number, read_toml, refuse_unknown
+from ..options import RULES, Choice, Flag, Rule, Whole, check_options
+from .checks import read_toml, refuse_unknown
 
 if TYPE_CHECKING:
     from ..train.replica import Schedule
 
-__all__ = ["Recipe", "Space", "list_recipes", "load_recipe", "read_recipe"]
+__all__ = ["NETWORK", "Recipe", "Space", "list_recipes", "load_recipe", "read_recipe"]
 
 SPLITS = ("random", "geom-gcn")
-_CHOICES = {
-    "readout": ("sum", "mean"),
-    "jump": ("last", "cat"),
-    "head": ("mlp", "linear"),
-    "combine": ("linear", "pairwise"),
-    "encoder": ("linear", "none"),
-    "norm": ("batch", "none"),
-    "splits": SPLITS,
+NETWORK = (
+    *("layers", "hidden", "d", "distances", "labels", "walks", "readout", "jump", "head"),
+    *("encoder", "norm", "component_feature", "combine", "block", "join", "part_weights"),
+    "virtual_node",
+)
+"""Fields of a recipe that are fields of the network."""
+
+
+_OWN: dict[str, Rule] = {
+    "encoder": Choice(("linear", "none")),
+    "norm": Choice(("batch", "none")),
+    "part_weights": Choice(("auto", "own", "basis", "scaled")),
+    "splits": Choice(("random", "geom-gcn")),
+    "edge_labels": Flag(),
+    "steps": Whole(0),
+    "halve_every": Whole(0),
+    "plateau": Whole(0),
 }
+"""Fields that a recipe writes in its own way: ``none`` for ``None``, 0 for never."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +66,10 @@ class Space:
             values = getattr(self, name)
             if not isinstance(values, list | tuple) or not values:
                 raise InputError(f"nested.{name} must be a list of numbers; got {values!r}.")
-            object.__setattr__(self, name, tuple(number(name, v, "nested.") for v in values))
-        check_counts(self, "nested.")
-        if self.trials > 10:
-            raise InputError(f"nested.trials must be 10 at most; got {self.trials}.")
+            object.__setattr__(
+                self, name, tuple(RULES[name].read(f"nested.{name}", v) for v in values)
+            )
+        check_options(self, ("seeds",), {"trials": Whole(1, 10)}, prefix="nested.")
 
 
 @dataclass(frozen=True)
@@ -70,13 +81,17 @@ class Recipe:
         dataset: the dataset that is loaded.
         title: what reports call it; the name by default.
         edge_labels: whether the models read the labels of edges.
-        layers, hidden, d, distances, combine, readout, jump, head, encoder, norm,
-            component_feature: of the network, see :class:`~gpnn.nn.config.GPNNConfig`; ``none``
-            stands for ``None``. The paper's tables combine linearly, as its appendix does.
+        layers, hidden, d, distances, labels, walks, combine, block, join, part_weights,
+            virtual_node, readout, jump, head, encoder, norm, component_feature: of the network, see
+            :class:`~gpnn.nn.config.GPNNConfig`; ``none`` stands for ``None``, ``auto`` for what
+            follows from the number of parts. The paper's tables combine linearly, in plain blocks,
+            as its appendix does.
         epochs, batch_size: how long, and graphs in a batch.
         steps: random batches that make an epoch; 0: one pass.
         lr, weight_decay, dropout: of AdamW (the decay is decoupled) and the network.
         halve_every: epochs after which the step size is halved; 0: never.
+        cosine, warmup, plateau: of the step size, see :class:`~gpnn.train.replica.Schedule`; a
+            plateau of 0: never.
         seeds: models per fold (``tu-1``, ``tu-2``), per split (``node``), or in all.
         splits: of ``node``: ``random`` or ``geom-gcn``.
         nested: what ``tu-nested`` chooses from.
@@ -91,10 +106,16 @@ class Recipe:
     hidden: int = 32
     d: int = 1
     distances: bool = False
+    labels: bool = False
+    walks: int = 0
     readout: str = "sum"
     jump: str = "cat"
     head: str = "mlp"
     combine: str = "linear"
+    block: str = "plain"
+    join: str = "beside"
+    part_weights: str = "auto"
+    virtual_node: bool = False
     encoder: str = "linear"
     norm: str = "batch"
     component_feature: bool = True
@@ -103,6 +124,9 @@ class Recipe:
     steps: int = 0
     lr: float = 0.01
     halve_every: int = 50
+    cosine: bool = False
+    warmup: int = 0
+    plateau: int = 0
     dropout: float = 0.5
     weight_decay: float = 0.0
     seeds: int = 3
@@ -111,20 +135,10 @@ class Recipe:
     bases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise InputError(
-                    f"{name} cannot be {getattr(self, name)!r}. Choose one of {', '.join(choices)}."
-                )
-        for name in ("edge_labels", "distances", "component_feature"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(f"{name} must be true or false; got {getattr(self, name)!r}.")
+        check_options(self, (name for name in RULES if name in _FIELDS), _OWN)
         for name in ("name", "dataset", "title"):
             if not isinstance(getattr(self, name), str):
                 raise InputError(f"{name} must be text; got {getattr(self, name)!r}.")
-        check_counts(self, "")
-        for name in RANGES:
-            object.__setattr__(self, name, number(name, getattr(self, name), ""))
         object.__setattr__(self, "title", self.title or self.name)
         refuse_unknown(self.bases, "bases", {"gin", "gcn", "gat", "sage"})
         for base, changes in self.bases.items():
@@ -137,18 +151,21 @@ class Recipe:
 
     def model_options(self) -> dict[str, Any]:
         """Fields of the network that every model of this dataset shares."""
-        names = (
-            *("layers", "hidden", "d", "distances", "readout", "jump", "head", "encoder", "norm"),
-            *("component_feature", "combine"),
-        )
-        values = {name: getattr(self, name) for name in names}
-        return {name: None if value == "none" else value for name, value in values.items()}
+        values = {name: getattr(self, name) for name in NETWORK}
+        return {
+            name: None if value == "none" else value
+            for name, value in values.items()
+            if value != "auto"
+        }
 
     def schedule(self) -> Schedule:
         """How long and in what steps the trainer runs."""
         from ..train.replica import Schedule
 
-        return Schedule(self.epochs, self.batch_size, self.halve_every or None, self.steps or None)
+        return Schedule(
+            self.epochs, self.batch_size, self.halve_every or None, self.steps or None,
+            cosine=self.cosine, warmup=self.warmup, plateau=self.plateau or None,
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Every field, as JSON has it."""
@@ -165,7 +182,8 @@ class Recipe:
         return "\n".join(lines) + "\n"
 
 
-_PER_BASE = {f.name for f in fields(Recipe)} - {"name", "dataset", "title", "bases", "nested"}
+_FIELDS = {f.name for f in fields(Recipe)}
+_PER_BASE = _FIELDS - {"name", "dataset", "title", "bases", "nested"}
 
 
 def list_recipes() -> list[str]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..errors import InputError
 from .checks import read_toml, refuse_unknown
-from .recipe import Recipe
+from .recipe import NETWORK, Recipe
 
 __all__ = ["PAPER_SPACE", "Range", "SearchSpace", "read_space"]
 
@@ -34,9 +34,12 @@ PAPER_SPACE: dict[str, Any] = {
 }
 """The ranges that the paper states."""
 
-_WHOLE = {"layers", "d", "hidden", "batch_size", "epochs", "steps", "halve_every"}
+_WHOLE = {
+    "layers", "d", "hidden", "batch_size", "epochs", "steps", "halve_every", "walks", "warmup",
+    "plateau",
+}  # fmt: skip
 _REAL = {"lr", "dropout", "weight_decay"}
-_FIELDS = _WHOLE | _REAL | {"readout", "jump", "head", "distances", "component_feature"}
+_FIELDS = _WHOLE | _REAL | {"cosine", *NETWORK}
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..data.samples import Samples
 from ..errors import InputError
+from ..options import Whole, check_options
 from ..train.replica import Curves, Paused, Replica
 from ..train.trainer import train_replicas
 from .jobs import Job, Row, key_of
@@ -54,10 +55,7 @@ class Search:
     quick: bool = False
 
     def __post_init__(self) -> None:
-        for name, least in (("models", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if type(value) is not int or value < least:
-                raise InputError(f"{name} must be a whole number from {least}; got {value!r}.")
+        check_options(self, ("seed",), {"models": Whole(1)})
 
     @property
     def per_trial(self) -> int:

@@ -19,6 +19,7 @@ from ..data.split import Split, make_split
 from ..errors import InputError
 from ..graph.vocabulary import UnseenColours
 from ..nn.model import GPNN
+from ..options import Whole, check_options
 from .checkpoint import CHECKPOINT, describe_difference
 from .device import pick_device
 from .model_file import CARD, WEIGHTS, Loaded, Member, load_model, save_model
@@ -53,8 +54,11 @@ class TrainConfig:
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        Schedule(self.epochs, self.batch_size, self.halve_every, None, self.patience)
-        Replica(np.zeros(1), [], [], self.seed, self.lr, self.weight_decay)  # type: ignore[arg-type]
+        check_options(
+            self,
+            ("epochs", "patience", "batch_size", "lr", "weight_decay", "seed"),
+            {"halve_every": Whole(1)},
+        )
 
     @classmethod
     def sized(cls, samples: int, **given: Any) -> TrainConfig:
@@ -161,8 +165,7 @@ def fit(
     """
     if isinstance(samples, str):
         samples = load_dataset(samples)
-    if not isinstance(ensemble, int) or ensemble < 1:
-        raise InputError(f"ensemble must be a whole number from 1; got {ensemble!r}.")
+    ensemble = Whole(1).read("ensemble", ensemble)
     folds = split is not None and not isinstance(split, Split)
     if folds and ensemble > 1:
         raise InputError("Give either several splits or an ensemble, not both.")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..options import Whole, check_options
 
 __all__ = ["Curves", "Paused", "Replica", "Schedule"]
 
@@ -49,14 +50,7 @@ class Replica:
             object.__setattr__(self, name, np.asarray(getattr(self, name), np.int64))
         if not len(self.train):
             raise InputError("A replica has nothing to train on. Give it training samples.")
-        if not self.lr > 0 or not math.isfinite(self.lr):
-            raise InputError(f"lr must be above 0; got {self.lr}.")
-        if not self.weight_decay >= 0:
-            raise InputError(f"weight_decay must be 0 or more; got {self.weight_decay}.")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout must be at least 0 and below 1; got {self.dropout}.")
-        if not 0 <= self.seed < 2**31:
-            raise InputError(f"seed must be a whole number from 0 to 2^31 - 1; got {self.seed}.")
+        check_options(self, ("lr", "weight_decay", "dropout", "seed"))
 
     @property
     def origin(self) -> tuple[int, bytes]:
@@ -72,7 +66,11 @@ class Schedule:
     Attributes:
         epochs: how many, at most.
         batch_size: graphs in a batch, at most.
-        halve_every: epochs after which the step size is halved, or ``None`` for a constant one.
+        halve_every: epochs after which the step size is halved, or ``None`` for never.
+        cosine: whether the step size falls to zero along a cosine.
+        warmup: epochs over which the step size first rises from near zero.
+        plateau: epochs without a better one on the validation part after which a replica halves its
+            step size; ``None``: never.
         steps: random batches that make an epoch; ``None``: one pass, in batches that differ by at
             most one graph. A node task takes one step with the whole graph.
         patience: epochs without a better one on the validation part after which a replica stops;
@@ -84,18 +82,28 @@ class Schedule:
     halve_every: int | None = 50
     steps: int | None = None
     patience: int | None = None
+    cosine: bool = False
+    warmup: int = 0
+    plateau: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "halve_every", "steps", "patience"):
-            value = getattr(self, name)
-            if value is None and name in ("halve_every", "steps", "patience"):
-                continue
-            if not isinstance(value, int) or value < 1:
-                raise InputError(f"{name} must be a whole number from 1; got {value!r}.")
+        check_options(
+            self,
+            ("epochs", "batch_size", "patience", "cosine"),
+            dict.fromkeys(("halve_every", "steps", "plateau"), Whole(1)),
+            optional=("halve_every", "steps", "patience", "plateau"),
+        )
+        check_options(self, (), {"warmup": Whole(0, self.epochs - 1)})
 
     def rate(self, epoch: int) -> float:
         """The factor of the step size in an epoch, counted from 0."""
-        return 1.0 if self.halve_every is None else 0.5 ** (epoch // self.halve_every)
+        if epoch < self.warmup:
+            return (epoch + 1) / (self.warmup + 1)
+        factor = 1.0 if self.halve_every is None else 0.5 ** (epoch // self.halve_every)
+        if self.cosine:
+            done = (epoch - self.warmup) / (self.epochs - self.warmup)
+            factor *= 0.5 * (1 + math.cos(math.pi * done))
+        return factor
 
     def steps_of(self, replica: Replica, node_level: bool = False) -> int:
         """Steps that a replica takes in an epoch."""

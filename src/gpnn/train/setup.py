@@ -22,10 +22,10 @@ from ..graph.partition import Partition
 from ..graph.structure import BASE_ALONE, Structure
 from ..graph.vocabulary import Vocabulary
 from ..nn.bases import BASES
-from ..nn.config import FACTOR_ABOVE, GPNNConfig, Level
+from ..nn.config import GPNNConfig, Level, usual_weights
 from ..nn.model import GPNN
 from ..nn.part_weights import forget_parts
-from ..nn.prepare import Prepared, prepare_graphs
+from ..nn.prepare import Prepared, label_codes, prepare_graphs
 from .replica import Replica
 from .resident.build import build_resident
 from .resident.tables import Resident
@@ -48,7 +48,6 @@ def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GP
     decided = {
         "outputs": samples.outputs,
         "parts": parts,
-        "factored": parts > FACTOR_ABOVE,
         "features": encoder.features,
         "codes": encoder.codes,
         "edge_labels": len(encoder.edges),
@@ -61,6 +60,7 @@ def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GP
     usual: dict[str, Any] = {
         "base": "gine" if encoder.edges or encoder.edge_features else "gin",
         "dropout": 0.0 if task is Task.REGRESSION else 0.5,
+        "part_weights": usual_weights(parts),
     }
     if task.node_level:
         usual["component_feature"] = False  # one graph has one count, the same for every vertex
@@ -75,7 +75,7 @@ def base_alone(options: Mapping[str, Any]) -> dict[str, Any]:
     if options.get("gpnn", True):
         return dict(options)
     structure, rest = Structure.split(options)
-    one_part = replace(BASE_ALONE, layers=structure.layers)
+    one_part = replace(BASE_ALONE, layers=structure.layers, walks=structure.walks)
     return {"component_feature": False, **rest, "structure": one_part}
 
 
@@ -210,6 +210,11 @@ class Setup:
             assert samples.x is not None
             for column, codes in enumerate(samples.x[torch.from_numpy(vertices)].unbind(1)):
                 _zero_absent(net.encoder.table[net.encoder.rows(column)], codes.unique(), 0)
+        if self.config.gpnn and net.pair.own_label is not None:
+            known = torch.from_numpy(np.unique(label_codes(samples.x)[vertices]))
+            for table in (net.pair.own_label, net.pair.other_label):
+                assert table is not None
+                _zero_absent(table, known, 0)
         if samples.edge_labels is None or not self.config.edge_labels:
             return
         entries = vertices[samples.graphs.rows]
@@ -235,7 +240,10 @@ def prepare_samples(
     labels = samples.edge_labels if config.edge_labels else None
     features = samples.edge_features if config.edge_features else None
     cut = cached_partition(graphs, structure.scheme)
-    classes = cached_classes(graphs, cut.part, structure, labels) if features is None else None
+    classes = None
+    if features is None:
+        codes = label_codes(samples.x) if structure.labels else None
+        classes = cached_classes(graphs, cut.part, structure, labels, codes)
     return prepare_graphs(
         graphs,
         structure,

@@ -31,6 +31,7 @@ from .device import deterministic, device_name, pick_device
 from .interrupt import deferred_interrupt
 from .memory import keep_freed_memory
 from .metrics import measure
+from .plateau import Plateau
 from .replica import Curves, Paused, Replica, Schedule
 from .setup import Setup, set_up
 from .stack import stack, unstack
@@ -85,6 +86,9 @@ class Trainer:
         curves = (2, len(self.metrics), *shape)
         self.curves = torch.full(curves, torch.nan, dtype=torch.float64, device=device)
         self.checked = torch.tensor([len(one.valid) > 0 for one in replicas], device=device)
+        self.plateau: Plateau | None = None
+        if schedule.plateau is not None:
+            self.plateau = Plateau(self.adam, self.checked, schedule.plateau)
         self.best: BestEpoch | None = None
         if keep_best:
             buffers = {
@@ -172,15 +176,18 @@ class Trainer:
                 ]
             )
             self.curves.index_copy_(3, epoch - 1, found.unsqueeze(3))
+        now = self.curves.index_select(3, epoch - 1)[0, :, :, 0]
+        up = higher_is_better(self.metrics[self.criterion])
+        chosen_by = now[self.criterion] if up else -now[self.criterion]
+        if self.plateau is not None:
+            self.plateau.update(chosen_by)
         if self.best is not None:
-            now = self.curves.index_select(3, epoch - 1)[0, :, :, 0]
-            up = higher_is_better(self.metrics[self.criterion])
-            chosen_by = now[self.criterion] if up else -now[self.criterion]
             self.best.update(epoch, chosen_by, now[0], self.checked)
 
     def state(self) -> dict[str, Tensor]:
         """All tensors that change from step to step."""
-        best = {} if self.best is None else self.best.state()
+        more = {} if self.best is None else self.best.state()
+        more |= {} if self.plateau is None else self.plateau.state()
         return {
             "step": self.step,
             "loss": self.loss,
@@ -189,7 +196,7 @@ class Trainer:
             "first": self.adam.first,
             "second": self.adam.second,
             **{f"buffer.{name}": buffer for name, buffer in self.net.named_buffers()},
-            **best,
+            **more,
         }
 
     def networks(self) -> list[GPNN]:

@@ -39,19 +39,19 @@ def _room(store, sizes, tuples, classes, merge):  # type: ignore[no-untyped-def]
 
 @jit
 def learn_classes(  # type: ignore[no-untyped-def]
-    ptr, indptr, indices, part, labels, which, d, rounds, distances, merge, widest, kept, closest,
-    pairs,
+    ptr, indptr, indices, part, colour, labels, which, d, rounds, distances, merge, widest, kept,
+    closest, pairs,
 ):  # fmt: skip
     """All classes of all graphs; ``gpnn.graph.classes`` says what they are.
 
-    ``widest`` is the largest number of vertices of a graph, ``kept`` the largest sum over a graph
-    of the sizes of the balls kept, ``closest`` that of the sizes of N_d(v), ``pairs`` the sum of
-    these over all graphs.
+    ``colour`` is what the start class knows of a vertex, its part among it. ``widest`` is the
+    largest number of vertices of a graph, ``kept`` the largest sum over a graph of the sizes of the
+    balls kept, ``closest`` that of the sizes of N_d(v), ``pairs`` the sum of these over all graphs.
 
-    Returns the start classes (part, kind, part, label, hops, CSR entry), the classes (round, node
-    before, part of u, first entry), the tuples (round, node, node), the entries (tuple, count),
-    the bounds of every graph in and the lines (class, count) of the logs of start classes and
-    classes, the bounds of every graph's pairs, the pairs, and their nodes per round.
+    Returns the start classes (colour, kind, colour, label, hops, CSR entry), the classes (round,
+    node before, part of u, first entry), the tuples (round, node, node), the entries (tuple,
+    count), the bounds of every graph in and the lines (class, count) of the logs of start classes
+    and classes, the bounds of every graph's pairs, the pairs, and their nodes per round.
     """
     radius = rounds * d if which == PAIRS else d
     limit = (radius + (d if which == PAIRS else 1)) if distances else 0
@@ -95,8 +95,9 @@ def learn_classes(  # type: ignore[no-untyped-def]
         store = _room(store, sizes, row[n], n, merge)
         since = (start_ptr[g], class_ptr[g])
         start_pairs(
-            base, part, labels, distances, merge, since[0], graph, store[0], store[1], sizes, alpha
-        )
+            base, part, colour, labels, distances, merge, since[0], graph, store[0], store[1],
+            sizes, alpha,
+        )  # fmt: skip
         at = pair_ptr[g]
         pair_ptr[g + 1] = at + near[n]
         for v in range(n):
@@ -115,8 +116,8 @@ def learn_classes(  # type: ignore[no-untyped-def]
             u = 0 * n
             while u < n:
                 u = learn_round(
-                    u, number, base, indptr, indices, part, limit, merge, since, graph, scratch,
-                    store, sizes, alpha, new,
+                    u, number, base, indptr, indices, part, colour, limit, merge, since, graph,
+                    scratch, store, sizes, alpha, new,
                 )  # fmt: skip
                 if u < n:
                     classes, tuples = at_most(u, number, row, near, ball, until)

@@ -38,7 +38,7 @@ CLASS = np.uint64(0x550C7DC3D5FFB4E2)
 
 @lean
 def _start(keys, slots, rows, sizes, first, kind, second, label, hops, entry, merge):  # type: ignore[no-untyped-def]
-    """The start class (part of v, kind, part of u, label, hops)."""
+    """The start class (colour of v, kind, colour of u, label, hops)."""
     a, b, c, d = np.uint64(first), np.uint64(second), np.uint64(label), np.uint64(kind + 4 * hops)
     low = mix(LOW[0] * a + LOW[1] * b + LOW[2] * c + LOW[3] * d + SALT)
     high = mix(HIGH[0] * a + HIGH[1] * b + HIGH[2] * c + HIGH[3] * d + SALT)
@@ -51,15 +51,17 @@ def _start(keys, slots, rows, sizes, first, kind, second, label, hops, entry, me
 
 
 @lean
-def start_pairs(base, part, labels, distances, merge, since, graph, shelf, log, sizes, alpha):  # type: ignore[no-untyped-def]
+def start_pairs(  # type: ignore[no-untyped-def]
+    base, part, colour, labels, distances, merge, since, graph, shelf, log, sizes, alpha
+):
     """α⁽⁰⁾ of all pairs kept of a graph."""
     keys, slots, rows, seen = shelf
     row, _, ball, _, hops, entry, _, _ = graph
     for v in range(len(row) - 1):
         for e in range(row[v], row[v + 1]):
-            mine, yours = part[base + v], part[base + ball[e]]
+            mine, yours = colour[base + v], colour[base + ball[e]]
             kind = NONE if hops[e] > 1 else SELF if hops[e] == 0 else WITHIN
-            if kind == WITHIN and mine != yours:
+            if kind == WITHIN and part[base + v] != part[base + ball[e]]:
                 kind = CROSS
             label = labels[entry[e]] + 1 if hops[e] == 1 and len(labels) > 0 else 0
             far = hops[e] if distances else 0
@@ -104,8 +106,8 @@ def _describe(shelf, entries, sizes, number, first, last, close, mate, alpha, he
 
 @lean
 def learn_round(  # type: ignore[no-untyped-def]
-    u, number, base, indptr, indices, part, limit, merge, since, graph, scratch, store, sizes,
-    alpha, new,
+    u, number, base, indptr, indices, part, colour, limit, merge, since, graph, scratch, store,
+    sizes, alpha, new,
 ):  # fmt: skip
     """Round ``number`` on the pairs (v, u), u from a vertex on; returns the first without room.
 
@@ -157,8 +159,8 @@ def learn_round(  # type: ignore[no-untyped-def]
                     if merge or number == 1:
                         hops = depth[w] if limit > 0 else 0
                         s = _start(
-                            start_keys, start_slots, start_rows, sizes, part[base + u], NONE,
-                            part[base + w], 0, hops, -1, merge,
+                            start_keys, start_slots, start_rows, sizes, colour[base + u], NONE,
+                            colour[base + w], 0, hops, -1, merge,
                         )  # fmt: skip
                     if number == 1:
                         tally(start_seen, start_log, sizes, START_LOG, since[0], s)

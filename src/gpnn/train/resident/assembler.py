@@ -42,13 +42,14 @@ class Assembler:
         ]
         self.x, self.components = _padded(resident.x), _padded(resident.components)
         self.vertices = _padded(resident.kinds["vertex"].counts.sum(1).to(dtype))
-        self.start, self.start_features, self.edge_label, self.edge_features = (
+        self.start, self.start_features, self.edge_label, self.edge_features, self.walks = (
             None if values is None else _padded(values)
             for values in (
                 resident.start,
                 resident.start_features,
                 resident.edge_label,
                 resident.edge_features,
+                resident.walks,
             )
         )
 
@@ -82,6 +83,7 @@ class Assembler:
             graph_id=ids,
             groups=self.groups,
             pairs=_pair_rows(near) if self.resident.pairwise else None,
+            walks=None if self.walks is None else self.walks[vertices].to(self.dtype),
         )
 
     def _interactions(

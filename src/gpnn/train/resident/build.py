@@ -72,6 +72,8 @@ def build_resident(prepared: Prepared, config: GPNNConfig) -> Resident:
         out.pairwise = config.combine == "pairwise"
     x = multi_hot(prepared.x, config.codes) if config.codes else prepared.x
     out.x = _placed(out.kinds["vertex"], x)
+    if prepared.walks is not None:
+        out.walks = _placed(out.kinds["vertex"], prepared.walks)
     assert prepared.labels is not None
     out.y = prepared.labels
     out.components = as_tensor(prepared.components)

@@ -1,0 +1,144 @@
+"""What a field of an option object may hold: one rule per field, whatever object has it.
+
+The same fields (layers, lr, epochs …) belong to configurations, recipes and trainings. Each is
+described here once, so that it is refused everywhere with the same words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError
+
+__all__ = ["RULES", "Choice", "Flag", "Number", "Rule", "Whole", "check_options"]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number from ``low`` to ``high``."""
+
+    low: int
+    high: float = math.inf
+
+    def read(self, name: str, value: Any) -> int:
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not whole or not self.low <= value <= self.high:
+            most = "" if self.high == math.inf else f" to {self.high}"
+            raise InputError(f"{name} must be a whole number from {self.low}{most}; got {value!r}.")
+        return int(value)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number from ``low`` to ``high``; ``above`` and ``below`` leave out the ends."""
+
+    low: float = 0.0
+    high: float = math.inf
+    above: bool = False
+    below: bool = False
+
+    def read(self, name: str, value: Any) -> float:
+        real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        inside = real and math.isfinite(value) and self.low <= value <= self.high
+        if not inside or (self.above and value == self.low) or (self.below and value == self.high):
+            bounds = f"above {self.low:g}" if self.above else f"{self.low:g} or more"
+            if self.high != math.inf:
+                bounds = f"at least {self.low:g} and {'below' if self.below else 'at most'} "
+                bounds += f"{self.high:g}"
+            raise InputError(f"{name} must be {bounds}; got {value!r}.")
+        return float(value)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some values."""
+
+    values: tuple[Any, ...]
+
+    def read(self, name: str, value: Any) -> Any:
+        if not isinstance(value, str | None) or value not in self.values:
+            known = ", ".join(map(str, self.values))
+            raise InputError(f"{name} cannot be {value!r}. Choose one of {known}.")
+        return value
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    def read(self, name: str, value: Any) -> bool:
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"{name} must be True or False; got {value!r}.")
+        return bool(value)
+
+
+Rule = Whole | Number | Choice | Flag
+
+RULES: dict[str, Rule] = {
+    # what is read of the structure
+    "d": Whole(1, 5),
+    "layers": Whole(1, 32),
+    "walks": Whole(0, 64),
+    "distances": Flag(),
+    "labels": Flag(),
+    # the network
+    "outputs": Whole(1),
+    "parts": Whole(1),
+    "features": Whole(0),
+    "hidden": Whole(1),
+    "edge_features": Whole(0),
+    "dropout": Number(0.0, 1.0, below=True),
+    "readout": Choice(("sum", "mean")),
+    "jump": Choice(("last", "cat")),
+    "head": Choice(("mlp", "linear")),
+    "combine": Choice(("pairwise", "linear")),
+    "pair_update": Choice(("tuple", "sum")),
+    "block": Choice(("plain", "residual", "feed-forward")),
+    "join": Choice(("beside", "inside")),
+    "level": Choice(("graph", "node")),
+    "component_feature": Flag(),
+    "colours_only": Flag(),
+    "virtual_node": Flag(),
+    "gpnn": Flag(),
+    # training
+    "epochs": Whole(1),
+    "batch_size": Whole(1),
+    "patience": Whole(1),
+    "warmup": Whole(0),
+    "cosine": Flag(),
+    "lr": Number(above=True),
+    "weight_decay": Number(),
+    "seed": Whole(0, 2**31 - 1),
+    # protocols
+    "seeds": Whole(1),
+    "trials": Whole(1),
+}
+"""The rule of every field that means the same wherever it is found."""
+
+
+def check_options(
+    held: Any,
+    names: Iterable[str],
+    own: Mapping[str, Rule] | None = None,
+    *,
+    prefix: str = "",
+    optional: Iterable[str] = (),
+) -> None:
+    """Check fields of a frozen object and store them as plain Python values.
+
+    Args:
+        names: fields with a rule of :data:`RULES`.
+        own: fields with a rule that holds for this object alone.
+        prefix: said before a name, such as ``nested.``.
+        optional: fields that may be ``None``.
+    """
+    for name, rule in {**{name: RULES[name] for name in names}, **(own or {})}.items():
+        value = getattr(held, name)
+        if value is None and name in optional:
+            continue
+        object.__setattr__(held, name, rule.read(f"{prefix}{name}", value))
