@@ -22,7 +22,7 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet "$(TORCH)"
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[mol,search,bench,dev,e2e,docs]"
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[mol,bench,dev,e2e,docs]"
 	@touch $(STAMP)
 
 demo: setup

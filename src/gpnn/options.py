@@ -98,6 +98,7 @@ RULES: dict[str, Rule] = {
     "head": Choice(("mlp", "linear")),
     "combine": Choice(("pairwise", "linear")),
     "pair_update": Choice(("tuple", "sum")),
+    "pair_activation": Choice(("relu", "sine")),
     "block": Choice(("plain", "residual", "feed-forward")),
     "join": Choice(("beside", "inside")),
     "level": Choice(("graph", "node")),

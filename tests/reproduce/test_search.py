@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+import json
 import signal
 import subprocess
 import sys
@@ -18,30 +20,34 @@ from gpnn.data.samples import Samples
 from gpnn.data.tasks import Task
 from gpnn.errors import InputError
 from gpnn.reproduce import search as module
-from gpnn.reproduce import search_store as storage
 from gpnn.reproduce import search_trial
 from gpnn.reproduce.jobs import Row
 from gpnn.reproduce.lock import locked
 from gpnn.reproduce.protocols import get_protocol
 from gpnn.reproduce.recipe import Recipe, read_recipe
 from gpnn.reproduce.search import Search, Searched, run_search
+from gpnn.reproduce.search_log import LOG
 from gpnn.reproduce.search_space import SearchSpace
-from gpnn.reproduce.search_trial import validation_replicas
+from gpnn.reproduce.search_trial import rung_recipe, validation_replicas
 from gpnn.train.replica import Curves, Paused, Replica, Schedule
 from train.cycles import samples
 
-pytest.importorskip("optuna", reason="Optuna is an extra")
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 RECIPE = Recipe("toy", "toy", epochs=4, hidden=8, layers=2)
 SPACE = {"layers": [1, 2, 3], "dropout": {"low": 0.0, "high": 0.5}, "lr": [0.1, 0.01]}
+TRIALS = 8
 Trainer = Callable[..., Curves]
 
 
 def make(space: dict[str, Any] | None = None, **changes: Any) -> Search:
     row = Row("GIN", "core-degree", "edges")
-    made = Search(RECIPE, row, SearchSpace.parse(space or SPACE, RECIPE), models=3, quick=True)
-    return replace(made, **changes)
+    parsed = SearchSpace.parse(space or SPACE, RECIPE)
+    return Search(RECIPE, row, parsed, **{"trials": TRIALS, "models": 3, "quick": True, **changes})
+
+
+def goodness(layers: int, dropout: float) -> float:
+    return 0.9 - 0.1 * abs(layers - 2) - 0.2 * dropout
 
 
 def pretend(
@@ -55,12 +61,11 @@ def pretend(
     progress: Callable[[int, int], bool],
     metric: str = "accuracy",
 ) -> Curves:
-    """Curves that are best with 2 layers and no dropout, and that rise until the last epoch but
-    one."""
+    """Curves that are best with 2 layers and no dropout, and that rise with every epoch."""
     assert device == "cpu"
-    goodness = 0.9 - 0.1 * abs(model["layers"] - 2) - 0.2 * replicas[0].dropout
-    rise = np.minimum(np.arange(schedule.epochs), schedule.epochs - 2) / 100
-    valid = goodness + rise + np.linspace(-0.01, 0.01, len(replicas))[:, None]
+    each = np.array([goodness(model["layers"], one.dropout) for one in replicas])
+    each += np.array([0.01 * (-1) ** one.seed for one in replicas])
+    valid = each[:, None] + np.arange(schedule.epochs) / 100
     valid = valid if metric == "accuracy" else -valid
     assert folder.parent.name == "work"
     if not progress(1, 2):
@@ -78,7 +83,7 @@ def trainer(monkeypatch: pytest.MonkeyPatch) -> Callable[[Trainer], list[dict[st
         calls: list[dict[str, Any]] = []
 
         def recorded(_: Samples, model: Any, replicas: Any, *rest: Any, **more: Any) -> Curves:
-            calls.append({"model": model, "replicas": replicas})
+            calls.append({"model": model, "replicas": replicas, "schedule": rest[0]})
             return function(_, model, replicas, *rest, **more)
 
         monkeypatch.setattr(search_trial, "train_replicas", recorded)
@@ -87,28 +92,70 @@ def trainer(monkeypatch: pytest.MonkeyPatch) -> Callable[[Trainer], list[dict[st
     return use
 
 
-def go(search: Search, out: Path, trials: int, **more: Any) -> Searched:
-    return run_search(search, out, trials, device="cpu", **more)
+def go(search: Search, out: Path, **more: Any) -> Searched:
+    return run_search(search, out, device="cpu", **more)
 
 
-def test_the_best_trial_is_the_best_of_its_mean_curves(
+def test_the_better_half_goes_on_and_the_best_of_the_last_rung_wins(
     trainer: Callable[[Trainer], list[Any]], tmp_path: Path
 ) -> None:
     calls = trainer(pretend)
-    found = go(make(), tmp_path, 4)
+    search = make()
+    found = go(search, tmp_path)
     assert found.complete
-    assert len(found.trials) == 4 == len(calls)
+    by_rung = [[t for t in found.trials if t.rung == rung] for rung in (1, 2, 3)]
+    assert [len(own) for own in by_rung] == [8, 4, 2]
+    assert [{t.epochs for t in own} for own in by_rung] == [{1}, {2}, {4}]
+    for before, after in itertools.pairwise(by_rung):
+        ranked = sorted(before, key=lambda t: -(t.value or 0))
+        assert {t.number for t in after} == {t.number for t in ranked[: len(after)]}
     for trial in found.trials:
-        truth = 0.9 - 0.1 * abs(trial.values["layers"] - 2) - 0.2 * trial.values["dropout"] + 0.02
-        assert trial.value == pytest.approx(truth)
-        assert trial.epoch == 3  # of two equal epochs, the earlier
+        truth = goodness(trial.values["layers"], trial.values["dropout"])
+        assert trial.value == pytest.approx(truth + (trial.epochs - 1) / 100)
+        assert trial.epoch == trial.epochs
         assert trial.std == pytest.approx(np.std([-0.01, 0.01], ddof=1))
         assert trial.parameters == 7
     assert found.best is not None
-    assert found.best.value == max(trial.value or 0 for trial in found.trials)
+    assert found.best.value == max(t.value or 0 for t in by_rung[-1])
     for call in calls:
         assert call["model"]["scheme"] == "core-degree"
         assert "dropout" not in call["model"]
+
+
+def test_what_differs_in_fields_of_a_replica_alone_is_trained_side_by_side(
+    trainer: Callable[[Trainer], list[Any]], tmp_path: Path
+) -> None:
+    calls = trainer(pretend)
+    search = make()
+    go(search, tmp_path)
+    layers = {values["layers"] for values in search.settings()}
+    first = [call for call in calls if call["schedule"].epochs == 1]
+    assert len(first) == len(layers) and sum(len(c["replicas"]) for c in first) == 2 * TRIALS
+    for call in first:
+        own = [v for v in search.settings() if v["layers"] == call["model"]["layers"]]
+        rates = [(one.lr, one.dropout) for one in call["replicas"][::2]]
+        assert rates == [(v["lr"], v["dropout"]) for v in own]
+
+
+def test_a_rung_is_the_whole_schedule_in_fewer_epochs() -> None:
+    recipe = replace(RECIPE, epochs=80, halve_every=20, warmup=4, plateau=8, cosine=True)
+    search = Search(recipe, Row("GIN"), SearchSpace.parse({"lr": [0.1, 0.2]}, recipe))
+    for rung, parts in ((1, 4), (2, 2), (3, 1)):
+        short = rung_recipe(search, {"lr": 0.2}, rung)
+        fields = (short.epochs, short.halve_every, short.warmup, short.plateau)
+        assert fields == (80 // parts, 20 // parts, 4 // parts, 8 // parts)
+        assert short.lr == 0.2 and short.cosine
+        whole, part = recipe.schedule(), short.schedule()
+        assert part.rate(part.epochs // 2) == pytest.approx(whole.rate(40))
+
+
+def test_the_recipe_itself_is_among_the_settings() -> None:
+    space = {"layers": [1, 2, 3], "lr": [0.01, 0.1]}
+    assert make(space).settings()[0] == {"layers": 2, "lr": 0.01}
+    assert {"layers": 2, "lr": 0.01} not in make({"layers": [1, 3], "lr": [0.01]}).settings()
+    drawn = make(trials=20).settings()
+    assert drawn == make(trials=20).settings() != make(trials=20, seed=1).settings()
+    assert all(0 <= v["dropout"] <= 0.5 and v["lr"] in (0.1, 0.01) for v in drawn)
 
 
 def test_of_a_regression_the_least_is_best(
@@ -127,9 +174,9 @@ def test_of_a_regression_the_least_is_best(
         },
     )
     monkeypatch.setattr(module, "load_data", lambda *_: numbers)
-    found = go(make(), tmp_path, 5)
+    found = go(make(), tmp_path)
     assert found.best is not None
-    assert found.best.value == min(trial.value or 0 for trial in found.trials)
+    assert found.best.value == min(t.value or 0 for t in found.trials if t.rung == 3)
 
 
 def test_no_test_sample_is_given_to_a_model() -> None:
@@ -171,22 +218,9 @@ def test_every_trial_of_a_search_trains_without_test_samples(
     trainer: Callable[[Trainer], list[Any]], tmp_path: Path
 ) -> None:
     calls = trainer(pretend)
-    go(make(), tmp_path, 4)
+    go(make(), tmp_path)
     assert all(len(replica.test) == 0 for call in calls for replica in call["replicas"])
     assert all(len(replica.valid) > 0 for call in calls for replica in call["replicas"])
-
-
-def test_in_two_runs_as_in_one(trainer: Callable[[Trainer], list[Any]], tmp_path: Path) -> None:
-    calls = trainer(pretend)
-    whole = go(make(), tmp_path / "one", 12)
-    first = go(make(), tmp_path / "two", 4)
-    assert (first.complete, len(first.trials)) == (True, 4)
-    before = len(calls)
-    second = go(make(), tmp_path / "two", 12)
-    assert len(calls) - before <= 8
-    values = [(t.number, dict(t.values), t.value, t.epoch) for t in whole.trials]
-    assert values == [(t.number, dict(t.values), t.value, t.epoch) for t in second.trials]
-    assert go(make(), tmp_path / "two", 12).trials == second.trials
 
 
 KILLED = """
@@ -205,7 +239,7 @@ def train(*words, **more):
     return test.pretend(*words, **more)
 
 test.search_trial.train_replicas = train
-test.go(test.make(), Path(sys.argv[1]), 4)
+test.go(test.make(), Path(sys.argv[1]))
 """
 
 
@@ -217,22 +251,28 @@ def test_killed_and_resumed_nothing_is_lost_or_doubled(
     words = [sys.executable, "-c", KILLED, str(tmp_path / "out"), str(tests)]
     assert subprocess.run(words, timeout=60, check=False).returncode == -signal.SIGKILL
     calls = trainer(pretend)
-    found = go(make(), tmp_path / "out", 4)
-    assert len(calls) == 2
-    assert [t.number for t in found.trials] == [1, 2, 3, 4]
-    whole = go(make(), tmp_path / "whole", 4)
-    assert [t.values for t in found.trials] == [t.values for t in whole.trials]
+    whole = go(make(), tmp_path / "whole")
+    before = len(calls)
+    found = go(make(), tmp_path / "out")
+    assert len(calls) - before == before - 2
+    assert _facts(found) == _facts(whole)
+    assert go(make(), tmp_path / "out").trials == found.trials and len(calls) == 2 * before - 2
+
+
+def _facts(found: Searched) -> list[Any]:
+    """Trials without the time they took."""
+    return [replace(trial, seconds=0.0) for trial in found.trials]
 
 
 def test_out_of_time_it_stops_and_goes_on_later(
     trainer: Callable[[Trainer], list[Any]], tmp_path: Path
 ) -> None:
     trainer(pretend)
-    found = go(make(), tmp_path, 5, minutes=1e-9)
+    found = go(make(), tmp_path, minutes=1e-9)
     assert (found.trials, found.best, found.path, found.complete) == ((), None, None, False)
-    assert go(make(), tmp_path, 5).complete
+    assert go(make(), tmp_path).complete
     with pytest.raises(InputError, match="minutes of a search must be above 0"):
-        go(make(), tmp_path, 5, minutes=0)
+        go(make(), tmp_path, minutes=0)
 
 
 def late_in_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +286,7 @@ def test_the_trial_at_work_is_left_when_time_is_up(
 ) -> None:
     calls = trainer(pretend)
     late_in_the_trial(monkeypatch)
-    assert go(make(), tmp_path, 5, minutes=1).trials == ()
+    assert go(make(), tmp_path, minutes=1).trials == ()
     assert len(calls) == 1
 
 
@@ -259,8 +299,8 @@ def test_a_trial_that_fails_is_counted_and_not_repeated(
         return pretend(_, model, *words, **more)
 
     calls = trainer(fails)
-    found = go(make({"layers": [1, 2]}), tmp_path, 7)
-    assert len(found.trials) == len(calls) == 2 and found.complete
+    found = go(make({"layers": [1, 2]}, trials=7), tmp_path)
+    assert found.complete and len(calls) == 4  # both in rung 1, the other in rungs 2 and 3
     assert {trial.reason for trial in found.trials if trial.values["layers"] == 2} == {
         "needs 9 TiB"
     }
@@ -268,17 +308,11 @@ def test_a_trial_that_fails_is_counted_and_not_repeated(
     assert found.best.values == {"layers": 1}
 
 
-def test_no_point_is_tried_twice_and_a_small_space_is_tried_whole(
-    trainer: Callable[[Trainer], list[Any]], tmp_path: Path
-) -> None:
+def test_no_point_is_tried_twice_and_a_small_space_is_tried_whole() -> None:
     space = {"layers": {"low": 1, "high": 3}, "lr": [0.1, 0.01], "jump": ["cat", "last"]}
-    search = make(space)
-    trainer(pretend)
-    go(search, tmp_path / "two", 7)
-    whole, parts = go(search, tmp_path / "one", 99), go(search, tmp_path / "two", 99)
-    points = [tuple(trial.values.values()) for trial in whole.trials]
-    assert search.space.size == len(points) == len(set(points)) == 12 and whole.complete
-    assert [trial.values for trial in parts.trials] == [trial.values for trial in whole.trials]
+    search = make(space, trials=99)
+    points = [tuple(values.values()) for values in search.settings()]
+    assert search.trials == search.space.size == len(points) == len(set(points)) == 12
     assert make().space.size == float("inf")
     assert make({"hidden": {"low": 1, "high": 10**12, "log": True}}).space.size == 10**12
     with pytest.raises(InputError, match="a list of different values"):
@@ -287,43 +321,51 @@ def test_no_point_is_tried_twice_and_a_small_space_is_tried_whole(
 
 def test_the_result_is_a_recipe(trainer: Callable[[Trainer], list[Any]], tmp_path: Path) -> None:
     trainer(pretend)
-    found = go(make(), tmp_path, 4)
+    found = go(make(), tmp_path)
     assert found.path is not None
     assert found.best is not None
     assert read_recipe(found.path) == replace(RECIPE, **found.best.values)
     text = found.path.read_text()
     assert text.startswith("# QUICK")
     assert "Chosen on validation samples alone" in text
-    assert f"trial {found.best.number} of 4, 2 models each" in text
+    assert f"trial {found.best.number} of 8, 2 models each" in text
+
+
+def test_every_trial_is_in_the_log(trainer: Callable[[Trainer], list[Any]], tmp_path: Path) -> None:
+    trainer(pretend)
+    found = go(make(), tmp_path)
+    first, *lines = map(json.loads, (tmp_path / LOG).read_text().splitlines())
+    assert first["search"]["search"]["trials"] == TRIALS
+    assert [line["value"] for line in lines] == [trial.value for trial in found.trials]
+    (tmp_path / LOG).write_text("{}\n")
+    with pytest.raises(InputError, match=r"is no log of a search.*--fresh"):
+        go(make(), tmp_path)
 
 
 def test_one_folder_holds_one_search(
     trainer: Callable[[Trainer], list[Any]], tmp_path: Path
 ) -> None:
     trainer(pretend)
-    go(make(), tmp_path, 2)
+    go(make(), tmp_path)
     with pytest.raises(InputError, match=r"another search \(seed: 0 there, 1 here\).*--fresh"):
-        go(make(seed=1), tmp_path, 2)
-    assert len(go(make(seed=1), tmp_path, 3, fresh=True).trials) == 3
+        go(make(seed=1), tmp_path)
+    assert go(make(seed=1), tmp_path, fresh=True).complete
     with locked(tmp_path / "search.lock") as held:
         assert held
         with pytest.raises(InputError, match="Another search is running"):
-            go(make(seed=1), tmp_path, 4)
+            go(make(seed=1), tmp_path)
 
 
 def test_mistakes_are_told_before_the_first_trial(
-    trainer: Callable[[Trainer], list[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trainer: Callable[[Trainer], list[Any]], tmp_path: Path
 ) -> None:
     calls = trainer(pretend)
     with pytest.raises(InputError, match="device 'nonsense' cannot be used"):
-        run_search(make(), tmp_path, 2, device="nonsense")
-    with pytest.raises(InputError, match="1 trial or more; got 0"):
-        go(make(), tmp_path, 0)
+        run_search(make(), tmp_path, device="nonsense")
+    with pytest.raises(InputError, match="trials must be a whole number from 1; got 0"):
+        make(trials=0)
     with pytest.raises(InputError, match="models must be a whole number from 1; got 0"):
         make(models=0)
-    monkeypatch.setattr(storage, "find_spec", lambda _: None)
-    with pytest.raises(InputError, match=r"pip install 'gpnn\[search\]'"):
-        go(make(), tmp_path, 2)
     assert not calls
 
 
@@ -332,18 +374,19 @@ def test_a_real_trial_goes_on_where_time_was_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
 ) -> None:
     monkeypatch.setattr(module, "load_data", lambda *_: samples(60))
-    search = make({"hidden": [8, 9]}, models=2)
-    whole = go(search, tmp_path / "whole", 1)
+    search = make({"hidden": [8, 9]}, models=2, trials=1)
+    search = replace(search, recipe=replace(RECIPE, epochs=16), quick=False)
+    whole = go(search, tmp_path / "whole")
     assert not list((tmp_path / "whole" / "work").glob("*"))
     with monkeypatch.context() as patch:
         late_in_the_trial(patch)
-        assert go(search, tmp_path / "cut", 1, minutes=1).trials == ()
+        assert go(search, tmp_path / "cut", minutes=1).trials == ()
     (left,) = (tmp_path / "cut" / "work").glob("*/*")
     if damaged:
         left.write_bytes(b"damaged")
     seen: list[float] = []
-    found = go(search, tmp_path / "cut", 1, progress=lambda _, share: seen.append(share))
-    assert seen == ([0.25, 0.5, 0.75, 1.0] if damaged else [0.5, 0.75, 1.0])
+    found = go(search, tmp_path / "cut", progress=lambda *words: seen.append(words[-1]))
+    assert seen[:3] == ([0.25, 0.5, 0.75] if damaged else [0.5, 0.75, 1.0])
     assert whole.best is not None
     assert found.best is not None
     assert found.best.value == whole.best.value
@@ -356,6 +399,6 @@ def test_interrupted_by_hand(trainer: Callable[[Trainer], list[Any]], tmp_path: 
 
     trainer(interrupt)
     with pytest.raises(KeyboardInterrupt):
-        go(make(), tmp_path, 2)
+        go(make(), tmp_path)
     trainer(pretend)
-    assert go(make(), tmp_path, 2).complete
+    assert go(make(), tmp_path).complete

@@ -48,21 +48,16 @@ def test_a_file_of_choices_and_ranges(tmp_path: Path) -> None:
     assert "lr" not in found.without("lr", "d").dimensions
 
 
-def test_what_optuna_proposes_lies_in_the_space(tmp_path: Path) -> None:
-    optuna = pytest.importorskip("optuna", reason="Optuna is an extra")
+def test_what_is_drawn_lies_in_the_space(tmp_path: Path) -> None:
     space = read(
         tmp_path,
         "layers = [1, 3]\nhidden = {low = 8, high = 64}\n"
         "lr = {low = 1e-4, high = 1e-2, log = true}\n",
     )
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study()
-    for _ in range(30):
-        values = space.suggest(study.ask())
-        assert values["layers"] in (1, 3)
-        assert isinstance(values["hidden"], int)
-        assert 8 <= values["hidden"] <= 64
-        assert 1e-4 <= values["lr"] <= 1e-2
+    drawn = space.draw(30, 0, RECIPE)
+    assert len(drawn) == 30 and all(space.holds(values) for values in drawn)
+    assert all(isinstance(values["hidden"], int) for values in drawn)
+    assert sum(values["lr"] < 1e-3 for values in drawn) in range(8, 23)  # evenly in the logarithm
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,14 @@ from ..errors import InputError
 from ..graph.graphs import Graphs
 from ..graph.partition import partition
 from ..graph.refine.inputs import available_bytes
-from ..nn.layer import COMBINE, InteractionLayer
+from ..nn.layer import InteractionLayer
 from ..nn.parts import PairEmbedding
 from ..nn.prepare import Prepared, prepare
 from .live import peak_bytes
 
 __all__ = ["device_name", "race", "run_layer_bench", "to_markdown"]
 
+COMBINE = ("linear", "pairwise")
 WIDTH = 64
 LAYERS = 3
 SEED = 0
@@ -163,7 +164,7 @@ def _measure(case: Case, kind: str, path: str, device: str, repeats: int) -> lis
     batch = ready.batch(chosen).to(device)
     n, keys = batch.num_nodes, torch.arange(ready.parts)
     third, second = batch.rounds[LAYERS - 1], batch.rounds[LAYERS - 2]
-    ways = [InteractionLayer(WIDTH, keys, combine=one).to(device) for one in reversed(COMBINE)]
+    ways = [InteractionLayer(WIDTH, keys, combine=one).to(device) for one in COMBINE]
     start = PairEmbedding(keys, WIDTH).to(device)(batch.start).detach().requires_grad_()
     rows = second.weight.shape[0] + batch.start.shape[0]
     alpha = torch.randn(rows, WIDTH, device=device, requires_grad=True)
@@ -201,7 +202,7 @@ def _measure(case: Case, kind: str, path: str, device: str, repeats: int) -> lis
             "vertices": n,
             "edges": len(batch.edges.label) // 2,
         }
-        for combine, seconds, run in zip(reversed(COMBINE), taken, runs, strict=True)
+        for combine, seconds, run in zip(COMBINE, taken, runs, strict=True)
     ]
 
 

@@ -1,32 +1,30 @@
-"""How far a search is: a bar on a terminal, a line per settled trial; on standard error."""
+"""How far a search is: a bar on a terminal, a line per finished trial; on standard error."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ._shared import notes
 
 if TYPE_CHECKING:
-    from ..reproduce.search_store import Trial
+    from ..reproduce.search import Progress
+    from ..reproduce.search_log import Trial
 
 __all__ = ["search_progress", "short"]
 
 
 @contextmanager
-def search_progress(
-    count: int,
-) -> Iterator[tuple[Callable[[int, float], None] | None, Callable[[Trial, Trial | None], None]]]:
-    """A bar of the trial at work on a terminal, and a line for every trial that is settled."""
+def search_progress() -> Iterator[tuple[Progress | None, Callable[[Trial], None]]]:
+    """A bar of the trials at work on a terminal, and a line for every trial that is finished."""
     console = notes()
 
-    def settled(trial: Trial, best: Trial | None) -> None:
-        held = "" if best is None or best is trial else f"  best {best.value:.4f} ({best.number})"
-        console.print(f"{_line(trial, count)}{held}", markup=False, soft_wrap=True)
+    def finished(trial: Trial) -> None:
+        console.print(_line(trial), markup=False, soft_wrap=True)
 
     if not console.is_terminal:
-        yield None, settled
+        yield None, finished
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -37,25 +35,28 @@ def search_progress(
         transient=True,
     )
     job = bar.add_task("reading …", total=1.0)
-    at = [0]
+    shown = [""]
 
-    def progress(number: int, share: float) -> None:
-        if number != at[0]:
-            at[0] = number
-            bar.reset(job, total=1.0, description=f"trial {number}/{count}")
+    def progress(rung: int, numbers: Sequence[int], share: float) -> None:
+        which = f"trial {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} trials"
+        words = f"rung {rung}, {which}"
+        if words != shown[0]:
+            shown[0] = words
+            bar.reset(job, total=1.0, description=words)
         bar.update(job, completed=share)
 
     with bar:
-        yield progress, settled
+        yield progress, finished
 
 
-def _line(trial: Trial, count: int) -> str:
+def _line(trial: Trial) -> str:
     values = ", ".join(f"{name} {short(value)}" for name, value in trial.values.items())
+    which = f"rung {trial.rung} trial {trial.number}"
     if trial.value is None:
-        return f"trial {trial.number}/{count}  failed: {trial.reason}  ({values})"
+        return f"{which}  failed: {trial.reason}  ({values})"
     spread = "" if trial.std is None else f" ± {trial.std:.4f}"
     return (
-        f"trial {trial.number}/{count}  {trial.value:.4f}{spread} at epoch {trial.epoch}, "
+        f"{which}  {trial.value:.4f}{spread} at epoch {trial.epoch} of {trial.epochs}, "
         f"{trial.seconds:.1f} s  ({values})"
     )
 

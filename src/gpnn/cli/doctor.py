@@ -18,7 +18,6 @@ REQUIRED = (
 )  # fmt: skip
 OPTIONAL = {
     "rdkit": ("SMILES input", "pip install 'gpnn[mol]'"),
-    "optuna": ("gpnn search", "pip install 'gpnn[search]'"),
     "igraph": ("benchmarks, optional canonical labelling", "pip install 'gpnn[bench]'"),
     "networkit": ("benchmarks", "pip install 'gpnn[bench]'"),
     "rustworkx": ("benchmarks", "pip install 'gpnn[bench]'"),

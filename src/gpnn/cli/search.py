@@ -38,10 +38,7 @@ def search(
         ),
     ] = None,
     trials: Annotated[
-        int | None,
-        Option(
-            help="Total number of trials, earlier runs included. Default: 20, or 3 with --quick."
-        ),
+        int | None, Option(help="Settings to try. Default: 16, or 4 with --quick.")
     ] = None,
     minutes: Annotated[
         float | None, Option(help="Stop after this many minutes; the same command resumes.")
@@ -60,7 +57,7 @@ def search(
     out: Annotated[
         Path | None, Option("--out", "-o", help="Output folder. Default: searches/DATASET-MODEL.")
     ] = None,
-    seed: Annotated[int, Option(help="Random seed of the Optuna sampler.")] = 0,
+    seed: Annotated[int, Option(help="Random seed of the draw of settings.")] = 0,
     quick: Annotated[
         bool, Option("--quick", help="Use a small sample of graphs and epochs, as a trial run.")
     ] = False,
@@ -72,9 +69,11 @@ def search(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Search for a recipe with Optuna; the result is a TOML file.
+    """Search for a recipe by successive halving; the result is a TOML file.
 
-    Test samples are never used. Run the same command again to resume an interrupted search.
+    All settings are trained for a quarter of the epochs, the better half for half of them, the
+    better half of these for all. Settings that differ in lr, weight_decay or dropout alone are
+    trained side by side. Test samples are never used. Run the same command again to resume.
 
     gpnn search MUTAG --trials 30 --minutes 60
 
@@ -82,9 +81,7 @@ def search(
     """
     from ..reproduce.search import Search, run_search
     from ..reproduce.search_space import read_space
-    from ..reproduce.search_store import need_optuna
 
-    need_optuna()
     use_threads(threads)
     row = _row(base, scheme, interactions, baseline)
     recipe = _recipe(dataset).for_base(base)
@@ -96,18 +93,18 @@ def search(
             f"Nothing is left to search: {', '.join(idle)} would change nothing here. Name other "
             "fields in --space."
         )
-    count = chosen.at_most(trials if trials is not None else 3 if quick else 20)
-    plan = Search(recipe, row, chosen, models, seed, quick)
+    count = trials if trials is not None else 4 if quick else 16
+    plan = Search(recipe, row, chosen, count, models, seed, quick)
     folder = out or Path("searches") / _folder(plan)
-    _tell(plan, count, minutes, folder)
-    with search_progress(count) as (progress, settled):
+    _tell(plan, minutes, folder)
+    with search_progress() as (progress, finished):
         found = run_search(
-            plan, folder, count, minutes, data, device, fresh, progress=progress, settled=settled
+            plan, folder, minutes, data, device, fresh, progress=progress, finished=finished
         )
     if json:
         emit(_document(plan, found, folder))
     else:
-        _show(plan, found, count)
+        _show(plan, found)
 
 
 def _recipe(dataset: str) -> Recipe:
@@ -147,17 +144,17 @@ def _folder(plan: Search) -> str:
     return f"{plan.recipe.name}-{plan.row.title.replace(' ', '-')}{quick}"
 
 
-def _tell(plan: Search, count: int, minutes: float | None, folder: Path) -> None:
+def _tell(plan: Search, minutes: float | None, folder: Path) -> None:
     from ..reproduce.search_trial import QUICK_EPOCHS
 
     time = "" if minutes is None else f", {minutes:g} minutes at most"
-    whole = ", one for every point," if count == plan.space.size else ""
+    whole = ", one for every point," if plan.trials == plan.space.size else ""
     most = f"a small sample and {QUICK_EPOCHS} epochs at most, to see that it works"
     quick = f"QUICK: {most}\n" if plan.quick else ""
     notes().print(
         f"{quick}search    {plan.recipe.name}, {plan.row.title}\n"
         f"space     {plan.space}\n"
-        f"budget    {count} trials{whole} of {plan.per_trial} models{time}\n"
+        f"budget    {plan.trials} trials{whole} of {plan.per_trial} models, halved twice{time}\n"
         f"chosen    on validation samples alone; test samples are not looked at\n"
         f"folder    {folder}",
         markup=False,
@@ -177,26 +174,29 @@ def _document(plan: Search, found: Searched, folder: Path) -> dict[str, Any]:
     }
 
 
-def _show(plan: Search, found: Searched, count: int) -> None:
+def _show(plan: Search, found: Searched) -> None:
     from rich.table import Table
+
+    from ..data.tasks import higher_is_better
 
     if found.best is None:
         reasons = [trial.reason for trial in found.trials if trial.reason]
         show(f"No trial has a value yet. {reasons[0] if reasons else 'Give it more minutes.'}")
         return
-    title = f"{plan.recipe.name}, {plan.row.title}: {len(found.trials)} trials"
+    title = f"{plan.recipe.name}, {plan.row.title}: {plan.trials} trials"
     table = Table(title=f"{'QUICK ' * plan.quick}{title}", title_justify="left")
-    for name in ("trial", f"validation {found.metric}", "epoch", "parameters"):
+    for name in ("trial", "epochs", f"validation {found.metric}", "at epoch", "parameters"):
         table.add_column(name, justify="right")
     for name in plan.space.dimensions:
         table.add_column(name, justify="right")
-    held = [trial for trial in found.trials if trial.value is not None]
-    higher = found.metric != "mae"
-    for trial in sorted(held, key=lambda t: (t.value or 0.0) * (-1 if higher else 1))[:SHOWN]:
+    measured = [trial for trial in found.trials if trial.value is not None]
+    sign = -1 if higher_is_better(found.metric) else 1
+    for trial in sorted(measured, key=lambda t: (-t.rung, sign * (t.value or 0.0)))[:SHOWN]:
         spread = "" if trial.std is None else f" ± {trial.std:.4f}"
-        cells = [str(trial.number), f"{trial.value:.4f}{spread}", str(trial.epoch)]
+        cells = [str(trial.number), str(trial.epochs), f"{trial.value:.4f}{spread}"]
+        cells += [str(trial.epoch)]
         cells += [f"{trial.parameters:,}", *(short(value) for value in trial.values.values())]
         table.add_row(*cells)
-    left = "" if found.complete else f"{len(found.trials)} of {count} trials done: run it again.\n"
+    left = "" if found.complete else "The search is not complete: run it again.\n"
     use = "" if plan.quick else f" (gpnn reproduce TABLE --recipe {found.path})"
     show(table, f"{left}recipe {found.path}{use}")

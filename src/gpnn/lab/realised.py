@@ -1,18 +1,27 @@
-"""Does a trained network distinguish what the exact refinement distinguishes? BREC's protocol.
+"""Does a network distinguish what the exact refinement distinguishes? With weights as they are
+drawn, and trained by BREC's protocol.
 
-For every pair (G, H) a fresh network of output dimension 16 is trained on 32 relabelled copies of
-each graph to make the outputs of G and H differ (cosine loss), and judged by Hotelling's test of
-the 32 differences D_i = f(G_i) - f(H_i):
+For every pair (G, H) there is one network of output dimension 16, in double precision, with as many
+layers as the exact refinement needs rounds (within limits; a pair it cannot distinguish gets up to
+``BLIND_LAYERS``), 32 relabelled copies of each graph and 32 more of G, in random order. They are
+measured in one batch, as the library does it: α is computed once per class of pairs, so that copies
+share it. Relabelling permutes vertices; the rows of our graphs are sorted, so the order of edges
+follows from that. The settings are the same for all pairs: pairwise messages in
+residual blocks, sines in Equation 2, normalisation statistics from one pass over the pair, large ε
+in the normalisations, so that features that hardly vary are not blown up, and outputs times
+``SCALE``. The component feature, which adds power of its own, is off.
+
+**Untrained**: the weights stay as they were drawn. The pair counts as distinguished if the outputs
+of G and H differ by more than 1,000 times the largest difference between copies of one graph.
+
+**Trained**: the network is trained to make the outputs of G and H differ (cosine loss), and judged
+by Hotelling's test of the 32 differences D_i = f(G_i) - f(H_i):
 
     T² = 32 · D̄ᵀ (S + εI)⁻¹ D̄ > 72.34,
 
-the 95 % value for 16 dimensions and 32 samples. ε = 1e-7 and double precision keep rounding noise
-from looking like a difference. The same test between relabelled copies of one graph must stay below
-the value, or the pair counts as a failure of reliability and not as distinguished.
-
-The network gets as many layers as the exact refinement needs rounds to distinguish the pair (within
-limits; a pair it cannot distinguish gets up to ``BLIND_LAYERS``). The component feature, which adds
-power of its own, is off.
+the 95 % value for 16 dimensions and 32 samples. ε = 1e-7 keeps rounding noise from looking like a
+difference. The same test between relabelled copies of one graph must stay below the value, or the
+pair counts as a failure of reliability and not as distinguished.
 """
 
 from __future__ import annotations
@@ -32,10 +41,11 @@ from ..graph.graphs import Graphs
 from ..graph.partition import partition
 from ..graph.refine import gpnn as exact_gpnn
 from ..nn.model import GPNN
+from ..nn.norm import WeightedBatchNorm
 from ..nn.prepare import Prepared, prepare
 from .suites import Suite
 
-__all__ = ["THRESHOLD", "PairResult", "hotelling", "realise", "realise_suite"]
+__all__ = ["GIN", "THRESHOLD", "PairResult", "hotelling", "realise", "realise_suite"]
 
 COPIES = 32
 OUTPUTS = 16
@@ -44,17 +54,37 @@ EPSILON = 1e-7
 LEAST_LAYERS, BLIND_LAYERS, MOST_LAYERS = 2, 6, 24
 MARGIN = 100.0
 """Training ends early once T² exceeds the threshold by this factor."""
+ABOVE_NOISE = 1_000.0
+VERTEX_EPS, PAIR_EPS = 1.0, 0.1
+SCALE = 100.0
+GIN = "gin"
+"""In place of a scheme: the base GNN alone, as a control that must distinguish nothing."""
 
 
 @dataclass(frozen=True)
 class PairResult:
-    """One pair: what the exact refinement says, and what the network came to."""
+    """One pair: what the exact refinement says, and what the network came to.
+
+    Attributes:
+        exact: whether the refinement distinguishes the pair.
+        layers: of the network.
+        signal, noise: untrained, the largest difference between the mean outputs of the graphs, and
+            between outputs of copies of one graph.
+        statistic, reliability: trained, T² between the graphs and between copies of one graph.
+        epochs: of training.
+    """
 
     exact: bool
     layers: int
+    signal: float
+    noise: float
     statistic: float
     reliability: float
     epochs: int
+
+    @property
+    def untrained(self) -> bool:
+        return self.signal > ABOVE_NOISE * self.noise
 
     @property
     def reliable(self) -> bool:
@@ -77,7 +107,7 @@ def realise(
     left: Graphs,
     right: Graphs,
     scheme: str,
-    interactions: str,
+    interactions: str = "edges",
     d: int = 1,
     *,
     hidden: int = 32,
@@ -86,28 +116,31 @@ def realise(
     seed: int = 0,
     device: str = "cpu",
 ) -> PairResult:
-    """Train and judge one network on one pair."""
-    exact, layers = _needed(left, right, scheme, interactions, d)
+    """Judge one network on one pair, before and after training. With :data:`GIN` as the scheme, the
+    network is a GIN."""
+    exact, layers = (False, BLIND_LAYERS) if scheme == GIN else _needed(
+        left, right, scheme, interactions, d
+    )  # fmt: skip
     rng = np.random.default_rng(seed)
-    copies = [left] * COPIES + [right] * COPIES + [left] * COPIES
+    place = rng.permutation(3 * COPIES)  # the graphs are mixed, so that batches hold both
+    first, second, again = place[:COPIES], place[COPIES : 2 * COPIES], place[2 * COPIES :]
+    copies = [left] * (3 * COPIES)
+    for at in second:
+        copies[at] = right
     graphs = Graphs.concatenate([one.relabelled(rng.permutation(one.num_nodes)) for one in copies])
-    ready = prepare(graphs, scheme=scheme, interactions=interactions, d=d, layers=layers)
-    torch.manual_seed(seed)
-    model = GPNN(
-        outputs=OUTPUTS,
-        hidden=hidden,
-        base=None,
-        component_feature=False,
-        combine="linear",
-        **ready.options,
-    ).to(device, torch.float64)
-    both = np.arange(COPIES), np.arange(COPIES, 2 * COPIES)
+    cut = "trivial" if scheme == GIN else scheme
+    ready = prepare(graphs, scheme=cut, interactions=interactions, d=d, layers=layers)
+    model = _network(ready, hidden, seed, scheme != GIN).to(device)
     batches = [
-        ready.batch(np.concatenate([both[0][i : i + 8], both[1][i : i + 8]])).to(
-            device, torch.float64
-        )
+        ready.batch(np.concatenate([first[i : i + 8], second[i : i + 8]])).to(device, torch.float64)
         for i in range(0, COPIES, 8)
     ]
+    with torch.no_grad():
+        model(batches[0])  # in training mode: sets the statistics of the normalisations
+    outputs = _outputs(model, ready, device)
+    same = np.concatenate([first, again]), second
+    signal = _gap(outputs[same[0]].mean(0), outputs[same[1]].mean(0))
+    noise = max(_gap(outputs[own], outputs[own[0]]) for own in same)
     optimiser = torch.optim.Adam(model.parameters(), lr=lr)
     statistic, epoch = 0.0, 0
     while epoch < epochs and statistic <= MARGIN * THRESHOLD:
@@ -120,9 +153,33 @@ def realise(
             loss.backward()
             optimiser.step()
         outputs = _outputs(model, ready, device)
-        statistic = hotelling(outputs[both[0]], outputs[both[1]])
-    reliability = hotelling(outputs[both[0]], outputs[2 * COPIES :])
-    return PairResult(exact, layers, statistic, reliability, epoch)
+        statistic = hotelling(outputs[first], outputs[second])
+    reliability = hotelling(outputs[first], outputs[again])
+    return PairResult(exact, layers, signal, noise, statistic, reliability, epoch)
+
+
+def _network(ready: Prepared, hidden: int, seed: int, gpnn: bool) -> GPNN:
+    torch.manual_seed(seed)
+    model = GPNN(
+        outputs=OUTPUTS,
+        hidden=hidden,
+        base=None if gpnn else "gin",
+        gpnn=gpnn,
+        component_feature=False,
+        pair_activation="sine",
+        **ready.options,
+    ).double()
+    for name, module in model.named_modules():
+        if isinstance(module, WeightedBatchNorm):
+            module.momentum = 1.0  # all batches hold the same graphs
+            module.eps = PAIR_EPS if ".phi." in name or ".psi." in name else VERTEX_EPS
+    with torch.no_grad():
+        model.head.second.weight.mul_(SCALE)
+    return model
+
+
+def _gap(left: Tensor, right: Tensor) -> float:
+    return float((left - right).abs().max())
 
 
 def _needed(left: Graphs, right: Graphs, scheme: str, kind: str, d: int) -> tuple[bool, int]:
@@ -136,12 +193,10 @@ def _needed(left: Graphs, right: Graphs, scheme: str, kind: str, d: int) -> tupl
 
 
 def _outputs(model: GPNN, ready: Prepared, device: str) -> Tensor:
+    """Of all copies, in one batch."""
     model.eval()
     with torch.no_grad():
-        chunks = [
-            model(batch.to(device, torch.float64)).cpu() for batch in ready.batches(size=COPIES)
-        ]
-    return torch.cat(chunks)
+        return model(ready.batch().to(device, torch.float64)).cpu()
 
 
 def _one(work: tuple[tuple[Any, ...], dict[str, Any]]) -> PairResult:
@@ -173,8 +228,9 @@ def realise_suite(
 ) -> dict[str, Any]:
     """The protocol on all pairs of a suite (or some), ``jobs`` at a time: one row of the report.
 
-    ``lost`` are pairs that the exact refinement distinguishes and the network does not; ``beyond``,
-    the other way round, can only be rounding.
+    ``distinguished`` and ``by_category`` count the trained networks, ``untrained`` those with
+    weights as drawn. ``lost`` are pairs that the exact refinement distinguishes and the trained
+    network does not; ``beyond``, the other way round, can only be rounding.
     """
     chosen = list(range(suite.size)) if pairs is None else pairs
     work = [(suite.graphs[2 * p], suite.graphs[2 * p + 1], scheme, interactions, d) for p in chosen]
@@ -195,6 +251,9 @@ def realise_suite(
         "d": d,
         "distinguished": sum(result.distinguishes for result in results.values()),
         "exact": sum(result.exact for result in results.values()),
+        "untrained": sum(result.untrained for result in results.values()),
+        "untrained_lost": [p for p, one in results.items() if one.exact and not one.untrained],
+        "untrained_beyond": [p for p, one in results.items() if one.untrained and not one.exact],
         "unreliable": sum(not result.reliable for result in results.values()),
         "lost": [p for p, result in results.items() if result.exact and not result.distinguishes],
         "beyond": [p for p, result in results.items() if not result.exact and result.distinguishes],

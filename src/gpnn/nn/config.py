@@ -33,7 +33,16 @@ class Level(StrEnum):
 
 _CHECKED = (
     *("outputs", "parts", "features", "hidden", "edge_features", "dropout", "readout", "jump"),
-    *("combine", "pair_update", "block", "join", "head", "level", "component_feature"),
+    *(
+        "combine",
+        "pair_update",
+        "pair_activation",
+        "block",
+        "join",
+        "head",
+        "level",
+        "component_feature",
+    ),
     *("colours_only", "virtual_node", "gpnn"),
 )
 
@@ -70,6 +79,8 @@ class GPNNConfig:
             mixture of a shared ``basis``, or shared matrices ``scaled`` by part, see
             :class:`~gpnn.nn.parts.PartLinear`.
         pair_update: ``tuple`` or ``sum``.
+        pair_activation: of Equation 2: ``relu``, or ``sine``, which keeps classes of pairs apart
+            through many rounds, see :class:`~gpnn.nn.layer.InteractionLayer`.
         edge_labels: categories of edges, or 0; ``edge_features``: width of float edge features.
         component_feature: append the number of connected components of every part.
         colours_only: γ starts from colours alone, as the paper's text says.
@@ -93,6 +104,7 @@ class GPNNConfig:
     join: str = "beside"
     part_weights: str = "own"
     pair_update: str = "tuple"
+    pair_activation: str = "relu"
     edge_labels: int = 0
     edge_features: int = 0
     component_feature: bool = True

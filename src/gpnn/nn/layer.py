@@ -5,19 +5,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ..errors import InputError
+from ..options import RULES
 from .batch import AlphaRound, GraphBatch, PairRows
 from .linear import Linear, linear
 from .memory import check_tuples
-from .norm import MLP, WeightedBatchNorm
+from .norm import MLP, WeightedBatchNorm, activated, spread_out
 from .pair_sum import pair_sum
 from .parts import PartLinear
 from .segments import Segments
 
-__all__ = ["COMBINE", "PAIR_UPDATES", "InteractionLayer", "PairMLP", "PairMessage"]
-
-PAIR_UPDATES = ("tuple", "sum")
-COMBINE = ("pairwise", "linear")
+__all__ = ["InteractionLayer", "PairMLP", "PairMessage"]
 
 
 class PairMLP(nn.Module):
@@ -26,16 +23,17 @@ class PairMLP(nn.Module):
     .. math::
         \varphi(a, b) = \mathrm{ReLU}\big(\mathrm{norm}(a W_1 + b W_2)\big)\, W_3 + c
 
-    Both first maps are taken of every row of an α table at once, since rows are in many tuples.
+    (or a sine in place of the ReLU). Both first maps are taken of every row of an α table at once,
+    since rows are in many tuples.
 
     Shapes: :meth:`members`: α table [..., rows, f] → [..., 2 · rows, f], row 2r for r as the first
     member of a tuple and 2r + 1 as the second; forward: their sums [..., tuples, f], weights
     [..., tuples] → [..., tuples, f].
     """
 
-    def __init__(self, features: int) -> None:
+    def __init__(self, features: int, sine: bool = False) -> None:
         super().__init__()
-        self.features = features
+        self.features, self.sine = features, sine
         self.first = Linear(features, 2 * features, bias=False)
         self.norm = WeightedBatchNorm(features)
         self.second = Linear(features, features)
@@ -46,13 +44,15 @@ class PairMLP(nn.Module):
         nn.init.uniform_(self.first.weight, -bound, bound)
         self.norm.reset_parameters()
         self.second.reset_parameters()
+        if self.sine:
+            spread_out(self.norm)
 
     def members(self, alpha: Tensor) -> Tensor:
         both: Tensor = self.first(alpha)
         return both.unflatten(-1, (2, self.features)).flatten(-3, -2)
 
     def forward(self, met: Tensor, weight: Tensor) -> Tensor:
-        out: Tensor = self.second(self.norm(met, weight, relu=True))
+        out: Tensor = self.second(activated(self.norm, met, weight, self.sine))
         return out
 
 
@@ -142,6 +142,10 @@ class InteractionLayer(nn.Module):
         part_weights: what of :math:`W_j` belongs to a part: ``own``, ``basis`` or ``scaled``, see
             :class:`~gpnn.nn.parts.PartLinear`.
         combine: ``"pairwise"`` or ``"linear"``.
+        sine: whether φ and ψ have a sine in place of the ReLU. A ReLU is linear nearly everywhere:
+            two multisets of vectors that lie close together, with equal sums, stay equal. Classes
+            come closer with every round, so pairs of graphs that need ten rounds are lost in
+            rounding; a sine of several periods keeps them apart.
 
     Shapes: γ [n, features], α table of the round before [rows, features] → γ', α table.
     """
@@ -153,20 +157,17 @@ class InteractionLayer(nn.Module):
         pair_update: str = "tuple",
         part_weights: str = "own",
         combine: str = "pairwise",
+        sine: bool = False,
     ) -> None:
         super().__init__()
-        if combine not in COMBINE:
-            raise InputError(f"Unknown combine {combine!r}. Choose one of {', '.join(COMBINE)}.")
-        if pair_update not in PAIR_UPDATES:
-            raise InputError(
-                f"Unknown pair_update {pair_update!r}. Choose one of {', '.join(PAIR_UPDATES)}."
-            )
+        for name, value in (("combine", combine), ("pair_update", pair_update)):
+            RULES[name].read(name, value)
         self.features, self.pair_update = features, pair_update
         self.epsilon = nn.Parameter(torch.zeros(()))
         self.mu = nn.Parameter(torch.zeros(()))
         self.beta = MLP(features, features, features)
-        self.psi = MLP(features, features, features)
-        self.phi = PairMLP(features) if pair_update == "tuple" else None
+        self.psi = MLP(features, features, features, sine=sine)
+        self.phi = PairMLP(features, sine) if pair_update == "tuple" else None
         self.beta_map = PartLinear(keys, features, part_weights, bias=True)
         self.alpha_map = PartLinear(keys, features, part_weights)
         self.message = PairMessage(features) if combine == "pairwise" else None

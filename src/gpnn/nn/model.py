@@ -110,7 +110,12 @@ class GPNN(nn.Module):
             )
             self.layers = nn.ModuleList(
                 InteractionLayer(
-                    width, keys, config.pair_update, config.part_weights, config.combine
+                    width,
+                    keys,
+                    config.pair_update,
+                    config.part_weights,
+                    config.combine,
+                    config.pair_activation == "sine",
                 )
                 for _ in range(layers)
             )

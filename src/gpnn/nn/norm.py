@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,25 @@ from torch import Tensor, nn
 from .kernels.dispatch import fast, kernels
 from .linear import Linear
 
-__all__ = ["MLP", "WeightedBatchNorm"]
+__all__ = ["MLP", "WeightedBatchNorm", "activated", "spread_out"]
+
+SINE = 4.0
+"""The first scale of a normalisation before a sine: how many radians a standard deviation is."""
+
+
+def activated(norm: WeightedBatchNorm, x: Tensor, weight: Tensor | None, sine: bool) -> Tensor:
+    """Normalised, then ReLU or sine."""
+    if not sine:
+        out: Tensor = norm(x, weight, relu=True)
+        return out
+    return torch.sin(norm(x, weight))
+
+
+@torch.no_grad()
+def spread_out(norm: WeightedBatchNorm) -> None:
+    """Start a normalisation that goes before a sine: several periods, phases of all kinds."""
+    norm.weight.fill_(SINE)
+    nn.init.uniform_(norm.bias, -math.pi, math.pi)
 
 
 class WeightedBatchNorm(nn.Module):
@@ -116,27 +135,39 @@ class WeightedBatchNorm(nn.Module):
 
 
 class MLP(nn.Module):
-    """Linear, normalisation, ReLU, linear: the two-layer perceptron of every update.
+    """Linear, normalisation, ReLU or sine, linear: the two-layer perceptron of every update.
 
     Args:
         bias: whether the last linear map has one.
         norm: whether there is a normalisation; without one the first linear map has a bias.
+        sine: whether there is a sine in place of the ReLU.
 
     Shapes: [..., rows, inputs] → [..., rows, outputs]; ``weight`` goes to the normalisation.
     """
 
     def __init__(
-        self, inputs: int, hidden: int, outputs: int, bias: bool = True, norm: bool = True
+        self,
+        inputs: int,
+        hidden: int,
+        outputs: int,
+        bias: bool = True,
+        norm: bool = True,
+        sine: bool = False,
     ) -> None:
         super().__init__()
+        self.sine = sine
         self.first = Linear(inputs, hidden, bias=not norm)
         self.norm = WeightedBatchNorm(hidden) if norm else None
         self.second = Linear(hidden, outputs, bias)
+        if sine:
+            self.reset_parameters()
 
     def reset_parameters(self) -> None:
         for module in (self.first, self.norm, self.second):
             if module is not None:
                 module.reset_parameters()
+        if self.sine and self.norm is not None:
+            spread_out(self.norm)
 
     def forward(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
         out: Tensor = self.second(self.before_second(x, weight))
@@ -145,4 +176,6 @@ class MLP(nn.Module):
     def before_second(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
         """Up to the last linear map, for a caller that applies it itself."""
         x = self.first(x)
-        return torch.relu(x) if self.norm is None else self.norm(x, weight, relu=True)
+        if self.norm is None:
+            return torch.relu(x)
+        return activated(self.norm, x, weight, self.sine)

@@ -12,6 +12,7 @@ Everything else stays as the recipe has it.
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -100,25 +101,25 @@ class SearchSpace:
         """So many trials, or as many as can differ."""
         return int(min(trials, self.size))
 
-    def point(self, place: int) -> dict[str, Any]:
-        """The values at a place from 0 to the size of a finite space."""
-        values: dict[str, Any] = {}
-        assert self._choices is not None
-        for name, held in self._choices.items():
-            place, k = divmod(place, len(held))
-            values[name] = held[k]
-        return values
+    def draw(self, count: int, seed: int, recipe: Recipe) -> list[dict[str, Any]]:
+        """Different settings: the recipe's own, where the space has it, then random ones."""
+        own = {name: getattr(recipe, name) for name in self.dimensions}
+        found = [own] if self.holds(own) else []
+        rng = random.Random(seed)
+        while len(found) < self.at_most(count):
+            values = {name: _draw(name, held, rng) for name, held in self.dimensions.items()}
+            if values not in found:
+                found.append(values)
+        return found[:count]
 
-    def suggest(self, trial: Any) -> dict[str, Any]:
-        """A value for every field, as Optuna's trial proposes it."""
-        values: dict[str, Any] = {}
-        for name, dimension in self.dimensions.items():
-            if isinstance(dimension, tuple):
-                values[name] = trial.suggest_categorical(name, list(dimension))
-            else:
-                suggest = trial.suggest_int if name in _WHOLE else trial.suggest_float
-                values[name] = suggest(name, dimension.low, dimension.high, log=dimension.log)
-        return values
+    def holds(self, values: Mapping[str, Any]) -> bool:
+        """Whether a setting lies in the space."""
+        return all(
+            held.low <= values[name] <= held.high
+            if isinstance(held, Range)
+            else values[name] in held
+            for name, held in self.dimensions.items()
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As the file has it."""
@@ -134,6 +135,18 @@ class SearchSpace:
             f"{name} {', '.join(map(str, held)) if isinstance(held, tuple) else held}"
             for name, held in self.dimensions.items()
         )
+
+
+def _draw(name: str, held: tuple[Any, ...] | Range, rng: random.Random) -> Any:
+    """A value of a field."""
+    if not isinstance(held, Range):
+        return rng.choice(held)
+    if held.log:
+        value = math.exp(rng.uniform(math.log(held.low), math.log(held.high)))
+        return round(value) if name in _WHOLE else value
+    return rng.randint(int(held.low), int(held.high)) if name in _WHOLE else rng.uniform(
+        held.low, held.high
+    )  # fmt: skip
 
 
 def read_space(path: str | Path | None, recipe: Recipe) -> SearchSpace:

@@ -1,4 +1,5 @@
-"""One trial of a search: models trained, and measured on validation samples alone.
+"""Trials of a search: settings that are trained side by side, on training samples, and measured on
+validation samples alone.
 
 The models are those of the honest protocol of the dataset (``tu-nested``, ``ogb``, ``zinc`` or
 ``node``) with the test part taken away. The value of a trial is the best epoch of their *mean*
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,16 @@ from .protocols import get_protocol
 from .protocols.base import best_epoch
 from .recipe import Recipe
 from .run_job import OutOfTime
+from .search_log import Trial
 from .search_space import SearchSpace
-from .search_store import Trial
 
-__all__ = ["Search", "train_trial", "validation_replicas"]
+__all__ = ["PER_REPLICA", "Search", "rung_recipe", "train_trials", "validation_replicas"]
 
 QUICK_EPOCHS, QUICK_MODELS = 4, 2
+RUNGS = (0.25, 0.5, 1.0)
+"""The share of the epochs that a trial gets in every rung."""
+PER_REPLICA = ("lr", "weight_decay", "dropout")
+"""Fields in which models that are trained side by side may differ."""
 
 
 @dataclass(frozen=True)
@@ -42,34 +47,59 @@ class Search:
         recipe: where every field that is not searched comes from.
         row: the model.
         space: what is chosen from.
+        trials: settings that are tried, the recipe's own first, where the space has it.
         models: per trial: folds, splits or seeds of the protocol.
-        seed: of the proposals.
+        seed: of the draw of settings.
         quick: a small sample of graphs and epochs, to see that it works.
     """
 
     recipe: Recipe
     row: Row
     space: SearchSpace
+    trials: int = 16
     models: int = 5
     seed: int = 0
     quick: bool = False
 
     def __post_init__(self) -> None:
-        check_options(self, ("seed",), {"models": Whole(1)})
+        check_options(self, ("seed", "trials"), {"models": Whole(1)})
+        object.__setattr__(self, "trials", self.space.at_most(self.trials))
 
     @property
     def per_trial(self) -> int:
         """Models that a trial trains."""
         return min(self.models, QUICK_MODELS) if self.quick else self.models
 
+    def settings(self) -> list[dict[str, Any]]:
+        """The values of every trial: the recipe's own, then random ones, all different."""
+        return self.space.draw(self.trials, self.seed, self.recipe)
+
     def to_dict(self) -> dict[str, Any]:
         """What makes it this search and no other."""
+        options = ("trials", "models", "seed", "quick")
         return {
             "recipe": self.recipe.to_dict(),
             "model": {"method": self.row.title},
             "space": self.space.to_dict(),
-            "search": {"models": self.models, "seed": self.seed, "quick": self.quick},
+            "search": {name: getattr(self, name) for name in options},
         }
+
+
+def rung_recipe(search: Search, values: Mapping[str, Any], rung: int) -> Recipe:
+    """The recipe of a trial in a rung, counted from 1: the whole schedule in fewer epochs."""
+    recipe = replace(search.recipe, bases={}, **values)
+    if search.quick:
+        recipe = replace(recipe, epochs=min(recipe.epochs, QUICK_EPOCHS))
+    share = RUNGS[rung - 1]
+    epochs = max(1, round(recipe.epochs * share))
+    shorter = {
+        name: max(1, round(getattr(recipe, name) * share))
+        for name in ("halve_every", "plateau", "warmup")
+        if getattr(recipe, name)
+    }
+    if "warmup" in shorter:
+        shorter["warmup"] = min(shorter["warmup"], epochs - 1)
+    return replace(recipe, epochs=epochs, **shorter)
 
 
 def validation_replicas(
@@ -86,54 +116,73 @@ def validation_replicas(
     return [replace(made[member], test=none) for member in by_seed[:count]]
 
 
-def train_trial(
+def train_trials(
     search: Search,
-    number: int,
-    values: Mapping[str, Any],
+    numbers: Sequence[int],
+    settings: Sequence[Mapping[str, Any]],
+    rung: int,
     samples: Samples,
     out: Path,
     data: str | None,
     device: str,
     progress: Callable[[int, int], bool],
-) -> Trial:
-    """One trial, from its values to what came of it; ``progress`` says whether to go on."""
-    began, recipe = time.perf_counter(), replace(search.recipe, **values)
-    if search.quick:
-        recipe = replace(recipe, epochs=min(recipe.epochs, QUICK_EPOCHS))
-    folder = out / "work" / key_of(dict(values))
-
-    def curves_of() -> Curves:
-        return train_replicas(
+) -> list[Trial]:
+    """Trials that differ in fields of a replica alone, trained as one set; ``progress`` says
+    whether to go on."""
+    began = time.perf_counter()
+    recipes = [rung_recipe(search, values, rung) for values in settings]
+    models = [validation_replicas(search, recipe, samples, data) for recipe in recipes]
+    folder = out / "work" / key_of([rung, *map(dict, settings)])
+    reason, curves = "", None
+    try:
+        curves = _train(
+            folder,
             samples,
-            Job(recipe, search.row, "search").options,
-            validation_replicas(search, recipe, samples, data),
-            recipe.schedule(),
+            Job(recipes[0], search.row, "search").options,
+            [replica for own in models for replica in own],
+            recipes[0].schedule(),
             device=device,
-            folder=folder,
             progress=progress,
         )
-
-    try:
-        try:
-            curves = curves_of()
-        except InputError:  # also what a checkpoint of other code, or a damaged one, leads to
-            if not folder.is_dir():
-                raise
-            shutil.rmtree(folder)
-            curves = curves_of()
-        value, std, epoch = _value(curves)
-    except InputError as error:  # too large for the memory, or nothing that could be measured
-        return Trial(number, values, reason=str(error))
+    except InputError as error:  # too large for the memory, say
+        reason = str(error)
     except Paused:
         raise OutOfTime from None
     shutil.rmtree(folder, ignore_errors=True)
     seconds = round(time.perf_counter() - began, 3)
-    return Trial(number, values, value, std, epoch, curves.parameters, seconds)
+    trials, at = [], 0
+    for number, values, recipe, own in zip(numbers, settings, recipes, models, strict=True):
+        trial = Trial(number, rung, recipe.epochs, dict(values), seconds=seconds, reason=reason)
+        if curves is not None:
+            trial = _measured(trial, curves, slice(at, at + len(own)))
+        at += len(own)
+        trials.append(trial)
+    return trials
 
 
-def _value(curves: Curves) -> tuple[float, float | None, int]:
+def _train(folder: Path, *words: Any, **options: Any) -> Curves:
+    """A checkpoint of other code, or a damaged one, is forgotten."""
+    try:
+        return train_replicas(*words, folder=folder, **options)
+    except InputError:
+        if not folder.is_dir():
+            raise
+        shutil.rmtree(folder)
+        return train_replicas(*words, folder=folder, **options)
+
+
+def _measured(trial: Trial, curves: Curves, own: slice) -> Trial:
     """Mean and deviation over the models at the best epoch (from 1) of the mean curve."""
-    mean = curves.valid.mean(axis=0)
+    valid = curves.valid[own]
+    mean = valid.mean(axis=0)
+    if not np.isfinite(mean).any():
+        return replace(trial, reason="nothing could be measured")
     epoch = best_epoch(mean, curves.metric)
-    held = curves.valid[:, epoch]
-    return float(mean[epoch]), float(held.std(ddof=1)) if len(held) > 1 else None, epoch + 1
+    held = valid[:, epoch]
+    return replace(
+        trial,
+        value=float(mean[epoch]),
+        std=float(held.std(ddof=1)) if len(held) > 1 else None,
+        epoch=epoch + 1,
+        parameters=curves.parameters,
+    )

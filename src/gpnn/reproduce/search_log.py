@@ -1,0 +1,90 @@
+"""The log of a search: every trial of every rung, one JSON line each, in ``trials.jsonl``.
+
+The first line says what is searched; a folder holds one search. The file is replaced as a whole
+after every training, so that a search that was killed resumes with what was finished.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..files import write_text
+from ..train.checkpoint import describe_difference
+
+__all__ = ["LOG", "Trial", "TrialLog"]
+
+LOG = "trials.jsonl"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A setting that was trained for the epochs of a rung.
+
+    Attributes:
+        number: of the setting, from 1; ``rung``: from 1; ``epochs``: of this rung.
+        values: of the fields searched.
+        value, std: of the validation metric over the models, at ``epoch``; ``None`` if it failed.
+        parameters: of one model; seconds: of the training, shared by the trials trained with it.
+        reason: why it failed, or "".
+    """
+
+    number: int
+    rung: int
+    epochs: int
+    values: Mapping[str, Any]
+    value: float | None = None
+    std: float | None = None
+    epoch: int | None = None
+    parameters: int | None = None
+    seconds: float = 0.0
+    reason: str = ""
+
+
+class TrialLog:
+    """The trials of a folder; ``about`` is what makes the search this search and no other."""
+
+    def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
+        self.path = folder / LOG
+        self.about: dict[str, Any] = json.loads(json.dumps(about))
+        self.trials: list[Trial] = []
+        if not self.path.is_file():
+            return
+        try:
+            first, *lines = map(json.loads, self.path.read_text(encoding="utf-8").splitlines())
+            there, self.trials = first["search"], [_trial(line) for line in lines]
+        except OSError as error:
+            raise InputError(f"Cannot read {self.path}: {error.strerror}.") from None
+        except (ValueError, KeyError, TypeError):
+            raise InputError(
+                f"{self.path} is no log of a search. Choose another folder with --out, or start "
+                "over there with --fresh."
+            ) from None
+        if there != self.about:
+            raise InputError(
+                f"{folder} holds another search ({describe_difference(there, self.about)}). "
+                "Choose another folder with --out, or start over there with --fresh."
+            )
+
+    def find(self, number: int, rung: int) -> Trial | None:
+        """A trial that is finished."""
+        return next((t for t in self.trials if (t.number, t.rung) == (number, rung)), None)
+
+    def add(self, trials: Sequence[Trial]) -> None:
+        """Keep trials that are finished."""
+        self.trials += trials
+        lines = [{"search": self.about}, *map(asdict, self.trials)]
+        text = "".join(
+            json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n" for line in lines
+        )
+        write_text(self.path, text)
+
+
+def _trial(line: Mapping[str, Any]) -> Trial:
+    if set(line) != {field.name for field in fields(Trial)}:
+        raise KeyError
+    return Trial(**line)
