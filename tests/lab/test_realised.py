@@ -11,7 +11,7 @@ import torch
 from gpnn.graph.graphs import Graphs
 from gpnn.lab.named import named_pair
 from gpnn.lab.realised import EPSILON, THRESHOLD, hotelling, realise, realise_suite
-from gpnn.lab.suites import Suite
+from gpnn.lab.suites import CONTROL, Suite, load_suite
 
 
 def test_the_threshold_is_the_95_percent_value():
@@ -41,11 +41,29 @@ def test_the_network_agrees_with_the_refinement(pair, kind, apart):
     assert found.exact is apart
     assert found.reliable
     assert found.distinguishes is apart
+    assert found.untrained is apart
+
+
+def test_a_gin_distinguishes_nothing_of_this():
+    for name in ("rings", "shrikhande"):
+        _, left, right = named_pair(name)
+        found = realise(left, right, CONTROL, epochs=2)
+        assert not found.untrained and not found.distinguishes and found.reliable
+
+
+@pytest.mark.parametrize("pair", [278, 300])
+def test_pairs_that_need_ten_rounds_are_not_lost(pair):
+    """CFI pairs that a network with ReLU in Equation 2 loses in rounding."""
+    suite = load_suite("brec")
+    found = realise(suite.graphs[2 * pair], suite.graphs[2 * pair + 1], "core-degree", "pairs")
+    assert found.exact and found.layers >= 10
+    assert found.untrained and found.distinguishes
+    assert found.signal > 1e6 * found.noise
 
 
 def test_a_suite_is_summed_up(gpnn_suite):
     row = realise_suite(gpnn_suite, "core-degree", "pairs")
-    assert (row["distinguished"], row["exact"], row["unreliable"]) == (2, 2, 0)
+    assert (row["distinguished"], row["exact"], row["untrained"], row["unreliable"]) == (2, 2, 2, 0)
     assert row["lost"] == row["beyond"] == []
     assert row["by_category"] == {"a": 1, "b": 1}
     json.dumps(row)

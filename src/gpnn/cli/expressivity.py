@@ -35,7 +35,9 @@ def expressivity(
     realised: Annotated[
         bool,
         typer.Option(
-            "--realised", help="Train one network per pair as in BREC's protocol (brec only)."
+            "--realised",
+            help="Count what networks distinguish, untrained and trained as in BREC's protocol "
+            "(brec only).",
         ),
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes for --realised.", min=1)] = 1,
@@ -102,16 +104,16 @@ def _realise(suite: Any, methods: list[Any], jobs: int, device: str) -> dict[str
     from rich.progress import Progress
 
     from ..lab.realised import realise_suite
+    from ..lab.suites import CONTROL
 
     results = []
+    kinds = [(CONTROL, "edges", 1), *((one.scheme, one.interactions, one.d) for one in methods)]
     with Progress(console=notes(), transient=True) as bar:
-        for method in methods:
-            task = bar.add_task(str(method), total=suite.size)
+        for kind in kinds:
+            task = bar.add_task(" ".join(map(str, kind)), total=suite.size)
             row = realise_suite(
                 suite,
-                method.scheme,
-                method.interactions,
-                method.d,
+                *kind,
                 jobs=jobs,
                 device=device,
                 progress=lambda *_, task=task: bar.advance(task),
@@ -123,7 +125,7 @@ def _realise(suite: Any, methods: list[Any], jobs: int, device: str) -> dict[str
 def _show(result: dict[str, Any], about: str) -> None:
     from rich.table import Table
 
-    from ..lab.suites import QUOTED_BREC, method_of
+    from ..lab.suites import QUOTED_BREC, columns_of, method_of
 
     paired = "pairs" in result
     count = "distinguished" if paired else "classes"
@@ -131,16 +133,18 @@ def _show(result: dict[str, Any], about: str) -> None:
     categories = list(result["results"][0]["by_category"]) if result["results"] else []
     table = Table(title=f"{result['suite']}: {about}", title_justify="left")
     table.add_column("method")
-    table.add_column(f"{count} of {total:,}", justify="right")
+    more = list(columns_of(result["results"][0])) if result["results"] else []
+    table.add_column(f"{'trained' if more else count} of {total:,}", justify="right")
+    for name in more:
+        table.add_column(name, justify="right")
     if len(categories) > 1:
         for category in categories:
             table.add_column(category, justify="right")
     for row in result["results"]:
         unknown = f" (+{row['unknown']} unknown)" if "unknown" in row else ""
-        if "exact" in row:
-            unknown = f" of {row['exact']} exact, {row['unreliable']} unreliable"
-        cells = [str(n) for n in row["by_category"].values()] if len(categories) > 1 else []
-        table.add_row(str(method_of(row)), f"{row[count]:,}{unknown}", *cells)
+        cells = list(columns_of(row).values())
+        cells += [str(n) for n in row["by_category"].values()] if len(categories) > 1 else []
+        table.add_row(method_of(row), f"{row[count]:,}{unknown}", *cells)
     if result["suite"] == "brec":
         table.add_section()
         for name, figure in QUOTED_BREC.items():

@@ -43,9 +43,9 @@ from ..graph.refine import gpnn as exact_gpnn
 from ..nn.model import GPNN
 from ..nn.norm import WeightedBatchNorm
 from ..nn.prepare import Prepared, prepare
-from .suites import Suite
+from .suites import CONTROL, Suite
 
-__all__ = ["GIN", "THRESHOLD", "PairResult", "hotelling", "realise", "realise_suite"]
+__all__ = ["THRESHOLD", "PairResult", "hotelling", "realise", "realise_suite"]
 
 COPIES = 32
 OUTPUTS = 16
@@ -57,8 +57,6 @@ MARGIN = 100.0
 ABOVE_NOISE = 1_000.0
 VERTEX_EPS, PAIR_EPS = 1.0, 0.1
 SCALE = 100.0
-GIN = "gin"
-"""In place of a scheme: the base GNN alone, as a control that must distinguish nothing."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +114,9 @@ def realise(
     seed: int = 0,
     device: str = "cpu",
 ) -> PairResult:
-    """Judge one network on one pair, before and after training. With :data:`GIN` as the scheme, the
+    """Judge one network on one pair, before and after training. With ``CONTROL`` as the scheme, the
     network is a GIN."""
-    exact, layers = (False, BLIND_LAYERS) if scheme == GIN else _needed(
+    exact, layers = (False, BLIND_LAYERS) if scheme == CONTROL else _needed(
         left, right, scheme, interactions, d
     )  # fmt: skip
     rng = np.random.default_rng(seed)
@@ -128,9 +126,9 @@ def realise(
     for at in second:
         copies[at] = right
     graphs = Graphs.concatenate([one.relabelled(rng.permutation(one.num_nodes)) for one in copies])
-    cut = "trivial" if scheme == GIN else scheme
+    cut = "trivial" if scheme == CONTROL else scheme
     ready = prepare(graphs, scheme=cut, interactions=interactions, d=d, layers=layers)
-    model = _network(ready, hidden, seed, scheme != GIN).to(device)
+    model = _network(ready, hidden, seed, scheme != CONTROL).to(device)
     batches = [
         ready.batch(np.concatenate([first[i : i + 8], second[i : i + 8]])).to(device, torch.float64)
         for i in range(0, COPIES, 8)
@@ -245,7 +243,7 @@ def realise_suite(
         category = suite.categories[p]
         by_category[category] = by_category.get(category, 0) + result.distinguishes
     return {
-        "test": "gpnn-realised",
+        "test": "gpnn",
         "scheme": scheme,
         "interactions": interactions,
         "d": d,

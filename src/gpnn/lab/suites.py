@@ -15,7 +15,20 @@ from ..errors import InputError
 from ..graph.graphs import Graphs
 from .methods import Method
 
-__all__ = ["QUOTED_BREC", "SUITES", "Suite", "load_suite", "method_of", "run_suite", "to_markdown"]
+__all__ = [
+    "CONTROL",
+    "QUOTED_BREC",
+    "SUITES",
+    "Suite",
+    "columns_of",
+    "load_suite",
+    "method_of",
+    "run_suite",
+    "to_markdown",
+]
+
+CONTROL = "gin"
+"""In place of a scheme: a GIN, as a control that must distinguish no pair of BREC."""
 
 # Published figures for comparison; quoted, not measured here.
 QUOTED_BREC = {
@@ -111,11 +124,20 @@ def run_suite(
     }
 
 
-def method_of(row: dict[str, Any]) -> Method:
-    """The method that a row of results belongs to."""
-    return Method(
-        row["test"], row["scheme"], row["interactions"], row["d"], row.get("distances", False)
-    )
+def method_of(row: dict[str, Any]) -> str:
+    """What a row of results is called."""
+    if row["scheme"] == CONTROL:
+        return "GIN alone (control)"
+    kind = row["test"], row["scheme"], row["interactions"], row["d"], row.get("distances", False)
+    return str(Method(*kind))
+
+
+def columns_of(row: dict[str, Any]) -> dict[str, str]:
+    """What a row of networks holds beside its count: the refinement, the network as drawn, and
+    failures of reliability."""
+    if "exact" not in row:
+        return {}
+    return {name: str(row[name]) for name in ("exact", "untrained", "unreliable")}
 
 
 def to_markdown(result: dict[str, Any], command: str) -> str:
@@ -123,14 +145,15 @@ def to_markdown(result: dict[str, Any], command: str) -> str:
     count = "distinguished" if "pairs" in result else "classes"
     total = result.get("pairs", result.get("graphs"))
     rows = result["results"]
-    realised = bool(rows) and "exact" in rows[0]
+    more = list(columns_of(rows[0])) if rows else []
+    name = "trained" if more else count
     categories = list(rows[0]["by_category"]) if rows else []
     if len(categories) < 2:
         categories = []
     head = [
         "method",
-        f"{count} of {total:,}",
-        *(["exact", "unreliable"] if realised else []),
+        f"{name} of {total:,}",
+        *more,
         *categories,
     ]
     lines = [
@@ -142,8 +165,7 @@ def to_markdown(result: dict[str, Any], command: str) -> str:
         f"|---{'|---:' * (len(head) - 1)}|",
     ]
     for row in rows:
-        cells = [str(method_of(row)), f"**{row[count]:,}**"]
-        cells += [str(row["exact"]), str(row["unreliable"])] if realised else []
+        cells = [method_of(row), f"**{row[count]:,}**", *columns_of(row).values()]
         lines.append(
             f"| {' | '.join([*cells, *(str(row['by_category'][c]) for c in categories)])} |"
         )
