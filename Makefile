@@ -4,12 +4,14 @@ TORCH ?= torch==2.13.0
 JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.ready
+TRITON := .venv/triton
 
-.PHONY: help setup demo test portable lint types bench docs dist clean clean-kernels
+.PHONY: help setup demo test interpret portable lint types bench docs dist clean clean-kernels
 
 help:
 	@echo "make demo   set up, then train GPNN beside GIN on the embedded molecules, draw, explain"
 	@echo "make test   set up, lint, check types, run the tests"
+	@echo "make interpret  the tests of the CUDA kernels without a GPU, in Triton's interpreter"
 	@echo "make portable  the tests of network and training with the processor's plainest instructions"
 	@echo "make setup  build .venv only (TORCH=... picks another torch)"
 	@echo "make bench  the race against other libraries (a few minutes)"
@@ -35,8 +37,15 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
-test: lint types
+test: lint types interpret
 	$(BIN)/pytest -n $(JOBS)
+
+# The CUDA kernels, run by Triton's interpreter on the CPU. Triton is kept apart: nothing else needs it.
+interpret: setup
+	@test -d $(TRITON) || $(BIN)/pip install --quiet --no-deps --target $(TRITON) triton==3.9.0 || \
+		echo "Triton cannot be installed here: the CUDA kernels are not tested."
+	@test ! -d $(TRITON) || PYTHONPATH=$(TRITON) TRITON_INTERPRET=1 \
+		$(BIN)/pytest -q -n $(JOBS) tests/nn/kernels/cuda
 
 # Results must not depend on the processor: torch without its AVX kernels stands for another one.
 portable: setup

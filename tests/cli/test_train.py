@@ -85,7 +85,7 @@ def test_train_with_distances(table: Path, tmp_path: Path) -> None:
 
 def test_a_baseline_has_no_radius(table: Path, tmp_path: Path) -> None:
     words = ["train", str(table), "--out", str(tmp_path / "m"), "--baseline", "--distances"]
-    run(*words, fails="leave out --d and --distances")
+    run(*words, fails="leave out --d, --distances, --labels and --join")
 
 
 def test_train_as_json_and_again(table: Path, tmp_path: Path) -> None:

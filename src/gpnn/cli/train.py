@@ -58,6 +58,23 @@ def train(
     distances: Annotated[
         bool, Option("--distances", help="Include the hop distance in the colour of a pair.")
     ] = False,
+    labels: Annotated[
+        bool,
+        Option("--labels", help="Include the labels of both vertices in the colour of a pair."),
+    ] = False,
+    walks: Annotated[
+        int, Option(help="Add return probabilities of this many random walks to the features.")
+    ] = 0,
+    block: Annotated[
+        str, Option(help="What surrounds a layer: plain, residual or feed-forward.")
+    ] = "residual",
+    join: Annotated[
+        str,
+        Option(help="GPNN beside its base, each with features of its own, or inside it."),
+    ] = "beside",
+    virtual_node: Annotated[
+        bool, Option("--virtual-node", help="Add a vertex that is joined to all others.")
+    ] = False,
     layers: Annotated[int, Option(help="Number of layers.")] = 3,
     hidden: Annotated[int, Option(help="Width of the layers.")] = 64,
     base: Annotated[
@@ -102,8 +119,10 @@ def train(
     from ..plots.save import save
     from ..train.fit import TrainConfig, fit
 
-    if baseline and (d != 1 or distances):
-        raise InputError("--baseline trains without GPNN: leave out --d and --distances.")
+    if baseline and (d != 1 or distances or labels or join != "beside"):
+        raise InputError(
+            "--baseline trains without GPNN: leave out --d, --distances, --labels and --join."
+        )
     if folds is not None and ensemble != 1:
         raise InputError("Give either --folds or --ensemble, not both.")
     use_threads(threads)
@@ -113,7 +132,12 @@ def train(
     }  # fmt: skip
     TrainConfig.sized(1, **given)
     model: dict[str, Any] = {
-        "structure": Structure(get_scheme(scheme).name, interactions, d, layers, distances),
+        "structure": Structure(
+            get_scheme(scheme).name, interactions, d, layers, distances, labels, walks
+        ),
+        "block": block,
+        "join": join,
+        "virtual_node": virtual_node,
         "hidden": hidden,
         "gpnn": not baseline,
     }

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import InputError
-from .kernels.dispatch import kernels
+from .kernels.dispatch import as_cuda, kernels
 from .linear import Linear, linear
 from .norm import WeightedBatchNorm
 
@@ -142,7 +142,7 @@ class _RowSums(torch.autograd.Function):
     def forward(ctx: Any, table: Tensor, index: Tensor) -> Tensor:
         ctx.save_for_backward(index)
         ctx.size = len(table)
-        own = None if table.is_cuda else kernels(table)
+        own = None if as_cuda(table) else kernels(table)
         if own is not None:
             out: Tensor = own.sum_rows(table, index)
             return out
@@ -151,7 +151,7 @@ class _RowSums(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (index,) = ctx.saved_tensors
-        own = None if grad.is_cuda or torch.is_grad_enabled() else kernels(grad)
+        own = None if as_cuda(grad) or torch.is_grad_enabled() else kernels(grad)
         if own is not None:
             return own.add_rows(grad, index, ctx.size), None
         into = grad.new_zeros(ctx.size, grad.shape[1])

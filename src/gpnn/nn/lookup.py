@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .kernels.dispatch import fast
+from .kernels.dispatch import as_cuda, fast
 
 __all__ = ["lookup"]
 
@@ -61,7 +61,7 @@ def lookup(table: Tensor, index: Tensor) -> Tensor:
     """
     if table.dim() == 2:
         return functional.embedding(index, table)
-    if not table.is_cuda:
+    if not as_cuda(table):
         replicas, size, width = table.shape
         shift = torch.arange(replicas, device=index.device).unsqueeze(1) * size
         return functional.embedding(index + shift, table.reshape(-1, width))

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .kernels.dispatch import fast, kernels
+from .kernels.dispatch import as_cuda, fast, kernels
 from .linear import Linear
 
 __all__ = ["MLP", "WeightedBatchNorm", "activated", "spread_out"]
@@ -89,7 +89,7 @@ class WeightedBatchNorm(nn.Module):
 
             return normalise(x, weight.to(x.dtype), self.weight, self.bias, *running, *rest)
         own = kernels(x)
-        if own is not None and not x.is_cuda and x.shape[-2]:
+        if own is not None and not as_cuda(x) and x.shape[-2]:
             plain = partial(self._plain, relu=relu)
             out: Tensor = own.normalise(x, weight, self.weight, self.bias, running, *rest, plain)
             return out
@@ -100,7 +100,7 @@ class WeightedBatchNorm(nn.Module):
         steep = self.weight * torch.rsqrt(self.running_var + self.eps)
         shift = self.bias - self.running_mean * steep
         own = kernels(x)
-        if own is not None and not x.is_cuda and not torch.is_grad_enabled():
+        if own is not None and not as_cuda(x) and not torch.is_grad_enabled():
             scaled: Tensor = own.scale_rows(x, steep, shift, relu)
             return scaled
         out = x * steep.unsqueeze(-2) + shift.unsqueeze(-2)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from .batch import PairRows
-from .kernels.dispatch import kernels
+from .kernels.dispatch import as_cuda, kernels
 from .segments import Segments
 
 __all__ = ["pair_sum", "plain_pair_sum"]
@@ -22,7 +22,7 @@ def pair_sum(x: Tensor, y: Tensor, own: Segments, pairs: PairRows) -> Tensor:
 
     Shapes: x [n, f], y [rows, f] (rows of an α table) → [n, f]; rows of all replicas together.
     """
-    if x.is_cpu and kernels(x) is not None:
+    if not as_cuda(x) and kernels(x) is not None:
         out: Tensor = _PairSum.apply(x, y, own, pairs)
         return out
     return plain_pair_sum(x, y, own, pairs)

@@ -29,8 +29,8 @@ from .model_file import Loaded, load_model, save_model
 
 __all__ = ["GPNNClassifier", "GPNNEstimator", "GPNNRegressor"]
 
-_STRUCTURE = ("scheme", "interactions", "d", "distances", "layers")
-_MODEL = ("hidden", "readout", "gpnn")
+_STRUCTURE = ("scheme", "interactions", "d", "distances", "labels", "walks", "layers")
+_MODEL = ("hidden", "block", "join", "virtual_node", "readout", "gpnn")
 _TRAIN = ("epochs", "patience", "batch_size", "lr", "weight_decay", "device")
 _READ_BY = {Task.CLASSIFICATION: "GPNNClassifier.load", Task.REGRESSION: "GPNNRegressor.load"}
 
@@ -42,8 +42,10 @@ class GPNNEstimator(BaseEstimator):
     them. A share ``validation`` of them is set aside in ``fit`` to choose the best epoch.
 
     Args:
-        scheme, interactions, d, distances, layers: as in :class:`~gpnn.graph.structure.Structure`.
-        hidden, readout, gpnn: as in :class:`~gpnn.nn.config.GPNNConfig`.
+        scheme, interactions, d, distances, labels, walks, layers: as in
+            :class:`~gpnn.graph.structure.Structure`.
+        hidden, block, join, virtual_node, readout, gpnn: as in
+            :class:`~gpnn.nn.config.GPNNConfig`.
         base: the base GNN by name, or a module of your own, ``None`` for none; ``"auto"`` is
             ``gine`` where edges have labels or features, else ``gin``.
         dropout: ``"auto"`` is 0.5 for a classifier and 0 for a regressor.
@@ -72,8 +74,13 @@ class GPNNEstimator(BaseEstimator):
         interactions: str = "edges",
         d: int = 1,
         distances: bool = False,
+        labels: bool = False,
+        walks: int = 0,
         layers: int = 3,
         hidden: int = 64,
+        block: str = "residual",
+        join: str = "beside",
+        virtual_node: bool = False,
         base: Any = "auto",
         readout: str = "sum",
         gpnn: bool = True,
@@ -93,8 +100,13 @@ class GPNNEstimator(BaseEstimator):
         self.interactions = interactions
         self.d = d
         self.distances = distances
+        self.labels = labels
+        self.walks = walks
         self.layers = layers
         self.hidden = hidden
+        self.block = block
+        self.join = join
+        self.virtual_node = virtual_node
         self.base = base
         self.readout = readout
         self.gpnn = gpnn

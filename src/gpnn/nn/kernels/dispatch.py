@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -10,7 +11,15 @@ from types import ModuleType
 import torch
 from torch import Tensor
 
-__all__ = ["fast", "kernels", "on_gpu"]
+__all__ = ["as_cuda", "fast", "kernels", "on_gpu"]
+
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+"""Whether Triton runs its kernels on the CPU, in Python: that tests them where there is no GPU."""
+
+
+def as_cuda(x: Tensor) -> bool:
+    """Whether a tensor is computed with as on a GPU."""
+    return x.is_cuda or (INTERPRETED and x.dtype is torch.float32)
 
 
 def kernels(x: Tensor) -> ModuleType | None:
@@ -19,7 +28,7 @@ def kernels(x: Tensor) -> ModuleType | None:
     has under a compiler, which makes kernels of its own."""
     if torch.compiler.is_compiling():
         return None
-    if x.is_cuda:
+    if as_cuda(x):
         return _module("cuda") if _triton() else None
     if x.is_cpu and x.dtype in (torch.float32, torch.float64):
         return _module("cpu")
@@ -28,7 +37,7 @@ def kernels(x: Tensor) -> ModuleType | None:
 
 def on_gpu(x: Tensor) -> bool:
     """Whether the CUDA kernels take this tensor: it lies on a GPU, and Triton is installed."""
-    return x.is_cuda and _triton()
+    return as_cuda(x) and _triton()
 
 
 def fast(x: Tensor) -> bool:

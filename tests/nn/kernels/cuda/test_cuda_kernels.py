@@ -1,4 +1,7 @@
-"""The kernels for CUDA against the plain code they stand in for."""
+"""The kernels for CUDA against the plain code they stand in for.
+
+Without a GPU, ``make interpret`` runs them in Triton's interpreter, which ``make test`` includes.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,22 @@ from torch import Tensor, nn
 
 from gpnn.nn.dropout import CALLS, Draw, kept
 from gpnn.nn.grouped import _Backward, _GroupedLinear, grouped_linear
+from gpnn.nn.kernels.dispatch import INTERPRETED
 from gpnn.nn.linear import linear
 from gpnn.nn.lookup import lookup
 from gpnn.nn.norm import WeightedBatchNorm
 from gpnn.nn.segments import Segments
 from gpnn.train.adamw import BETAS, EPS, StackedAdamW
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+LONG = 1100 if INTERPRETED else 9000
+
 
 def on_cuda(test: Callable[..., Any]) -> Callable[..., Any]:
-    """Run a test only where its kernels can."""
-    reason = "the kernels need a CUDA device, and PyTorch finds none here"
-    skipped: Callable[..., Any] = pytest.mark.skipif(not torch.cuda.is_available(), reason=reason)(
-        test
-    )
+    """Run a test only where its kernels can: on a GPU, or in Triton's interpreter."""
+    reason = "the kernels need a CUDA device or TRITON_INTERPRET=1; make interpret"
+    there = torch.cuda.is_available() or INTERPRETED
+    skipped: Callable[..., Any] = pytest.mark.skipif(not there, reason=reason)(test)
     return skipped
 
 
@@ -49,11 +55,11 @@ def test_segment_sums(
     made = Segments.build(row, column, rows, columns, rng.random(300) if weighted else None)
     x = torch.randn(columns, width)
     padding = torch.zeros(9, dtype=torch.int64)
-    source = torch.cat([made.source, padding]).to("cuda", index)
+    source = torch.cat([made.source, padding]).to(DEVICE, index)
     weight = None
     if made.weight is not None:
-        weight = torch.cat([made.weight.float(), torch.ones(9)]).cuda()
-    close(segment_sums(x.cuda(), source, made.ptr.to("cuda", index), weight), made.sum(x))
+        weight = torch.cat([made.weight.float(), torch.ones(9)]).to(DEVICE)
+    close(segment_sums(x.to(DEVICE), source, made.ptr.to(DEVICE, index), weight), made.sum(x))
 
 
 @on_cuda
@@ -72,8 +78,8 @@ def test_long_segments(weighted: bool, others: int, width: int) -> None:
     weights = rng.random(len(row)) if weighted else None
     made = Segments.build(row, column, len(lengths), 50, weights)
     x = torch.randn(50, width)
-    weight = None if made.weight is None else made.weight.float().cuda()
-    found = segment_sums(x.cuda(), made.source.cuda(), made.ptr.cuda(), weight)
+    weight = None if made.weight is None else made.weight.float().to(DEVICE)
+    found = segment_sums(x.to(DEVICE), made.source.to(DEVICE), made.ptr.to(DEVICE), weight)
     close(found, made.sum(x.double()))
 
 
@@ -87,7 +93,7 @@ def test_sums_onto_something(given: str, width: int) -> None:
     replicas, n = 3, 40
     row, column = rng.integers(0, replicas * n, (2, 300))
     made = Segments.build(row, column, replicas * n, replicas * n)
-    there = Segments(*(part.cuda() for part in made[:4]))
+    there = Segments(*(part.to(DEVICE) for part in made[:4]))
     values = [torch.randn(replicas, n, width), torch.randn(replicas, n, width), torch.randn(3)]
     slope = torch.randn(replicas, n, width)
     found = []
@@ -112,7 +118,7 @@ def test_weighted_sums_onto_rows_of_another_number() -> None:
     replicas, rows, columns = 3, 30, 50
     row, column = rng.integers(0, rows, 200), rng.integers(0, columns, 200)
     made = Segments.build(row, column, replicas * rows, replicas * columns, rng.random(200))
-    there = Segments(*(part.cuda() for part in made if part is not None))
+    there = Segments(*(part.to(DEVICE) for part in made if part is not None))
     values = torch.randn(replicas, columns, 32), torch.randn(replicas, rows, 32), torch.randn(3)
     slope, found = torch.randn(replicas, rows, 32), []
     for segments, kind in ((made, torch.float64), (there, torch.float32)):
@@ -134,7 +140,7 @@ def test_dot_products_of_replicas(shape: tuple[int, ...]) -> None:
     torch.manual_seed(0)
     x, y = torch.randn(2, *shape)
     expected = (x.double() * y.double()).flatten(1).sum(1)
-    found = replica_dots(x.cuda(), y.cuda())
+    found = replica_dots(x.to(DEVICE), y.to(DEVICE))
     assert found.shape == expected.shape
     close(found, expected)
 
@@ -145,9 +151,10 @@ def test_gradient_of_a_table() -> None:
     table, index = torch.randn(3, 9, 64), torch.randint(0, 9, (3, 1000))
     slope = torch.randn(3, 1000, 64)
     for rows in (index, index[0]):
-        exact, ours = table.double().requires_grad_(), table.cuda().requires_grad_()
+        exact = table.double().requires_grad_()
+        ours = table.clone().to(DEVICE).requires_grad_()
         lookup(exact, rows).backward(slope.double())
-        lookup(ours, rows.cuda()).backward(slope.cuda())
+        lookup(ours, rows.to(DEVICE)).backward(slope.to(DEVICE))
         assert exact.grad is not None and ours.grad is not None
         close(ours.grad, exact.grad)
 
@@ -157,12 +164,12 @@ def test_sums_of_nothing() -> None:
     from gpnn.nn.kernels.cuda import segment_sums
 
     ptr, source = torch.zeros(5, dtype=torch.int32), torch.zeros(3, dtype=torch.int32)
-    out = segment_sums(torch.ones(2, 8).cuda(), source.cuda(), ptr.cuda(), None)
+    out = segment_sums(torch.ones(2, 8).to(DEVICE), source.to(DEVICE), ptr.to(DEVICE), None)
     assert out.shape == (4, 8) and not out.any()
 
 
 @on_cuda
-@pytest.mark.parametrize(("replicas", "rows", "width"), [(3, 50, 16), (2, 700, 64), (2, 9000, 200)])
+@pytest.mark.parametrize(("replicas", "rows", "width"), [(3, 50, 16), (2, 700, 64), (2, LONG, 200)])
 @pytest.mark.parametrize("relu", [False, True])
 def test_normalisation(replicas: int, rows: int, width: int, relu: bool) -> None:
     from gpnn.nn.kernels.cuda import normalise
@@ -178,12 +185,12 @@ def test_normalisation(replicas: int, rows: int, width: int, relu: bool) -> None
     exact = x.double().requires_grad_()
     expected = plain(exact, weight.double(), relu)
     expected.backward(slope.double())
-    given = [part.cuda().requires_grad_() for part in (x, gain, bias)]
-    mean, variance = torch.zeros(replicas, width).cuda(), torch.ones(replicas, width).cuda()
+    given = [part.to(DEVICE).requires_grad_() for part in (x, gain, bias)]
+    mean, variance = torch.zeros(replicas, width).to(DEVICE), torch.ones(replicas, width).to(DEVICE)
     out = normalise(
-        given[0], weight.cuda(), *given[1:], mean, variance, plain.eps, plain.momentum, relu
+        given[0], weight.to(DEVICE), *given[1:], mean, variance, plain.eps, plain.momentum, relu
     )
-    out.backward(slope.cuda())
+    out.backward(slope.to(DEVICE))
     close(out.detach(), expected.detach())
     assert exact.grad is not None and plain.weight.grad is not None and plain.bias.grad is not None
     for one, other in zip(given, (exact.grad, plain.weight.grad, plain.bias.grad), strict=True):
@@ -210,20 +217,20 @@ def test_grouped_maps(replicas: int, rows: int, inner: int, outer: int, groups: 
     weight, bias = torch.randn(replicas, 3, inner, outer), torch.randn(replicas, 3, outer)
     exact = [part.double() for part in (x, weight, bias)]
     close(
-        map_rows(x.cuda(), weight.cuda(), bias.cuda(), groups),
+        map_rows(x.to(DEVICE), weight.to(DEVICE), bias.to(DEVICE), groups),
         _GroupedLinear.forward(*exact, groups),
     )
     into_x, into_weight, into_bias = _Backward.forward(slope.double(), *exact[:2], groups, True)
-    close(map_rows(slope.cuda(), weight.mT.cuda(), None, groups), into_x)
-    found, shift = outer_rows(x.cuda(), slope.cuda(), 3, groups, "right")
+    close(map_rows(slope.to(DEVICE), weight.mT.to(DEVICE), None, groups), into_x)
+    found, shift = outer_rows(x.to(DEVICE), slope.to(DEVICE), 3, groups, "right")
     assert shift is not None
     close(found, into_weight)
     close(shift, into_bias)
-    turned, shift = outer_rows(slope.cuda(), x.cuda(), 3, groups, "left")
+    turned, shift = outer_rows(slope.to(DEVICE), x.to(DEVICE), 3, groups, "left")
     assert shift is not None
     close(turned, into_weight.mT)
     close(shift, into_bias)
-    assert outer_rows(x.cuda(), slope.cuda(), 3, groups)[1] is None
+    assert outer_rows(x.to(DEVICE), slope.to(DEVICE), 3, groups)[1] is None
 
 
 @on_cuda
@@ -234,12 +241,12 @@ def test_maps_and_their_gradients(features: int) -> None:
     shapes = ((3, 500, features), (3, 32, features), (3, 32))
     values = [torch.randn(shape) for shape in shapes]
     exact = [value.double().requires_grad_() for value in values]
-    ours = [value.cuda().requires_grad_() for value in values]
+    ours = [value.to(DEVICE).requires_grad_() for value in values]
     expected, found = linear(*exact), linear(*ours)
     close(found.detach(), expected.detach())
     slope = torch.randn(expected.shape)
     expected.backward(slope.double())
-    found.backward(slope.cuda())
+    found.backward(slope.to(DEVICE))
     for one, other in zip(ours, exact, strict=True):
         assert one.grad is not None and other.grad is not None
         close(one.grad, other.grad)
@@ -254,15 +261,15 @@ def test_masks_are_equal_bit_for_bit() -> None:
     rate = torch.tensor([0.5, 0.2, 0.0], dtype=torch.float64)
     rows = torch.randint(0, 10**6, (3, 77))
     plain = kept(Draw(seed, step, rate, 2), 5, rows, 64, torch.float32)
-    there = Draw(seed.cuda(), step.cuda(), rate.cuda(), 2)
+    there = Draw(seed.to(DEVICE), step.to(DEVICE), rate.to(DEVICE), 2)
     from gpnn.nn.kernels.cuda import drop
 
     x = torch.randn(3, 77, 64)
     for numbers in (rows, rows.int()):  # numbers of graphs are 32 bits wide
-        given = x.cuda().requires_grad_()
-        out = drop(given, there, CALLS * 2 + 5, numbers.cuda())
+        given = x.clone().to(DEVICE).requires_grad_()
+        out = drop(given, there, CALLS * 2 + 5, numbers.to(DEVICE))
         assert torch.equal(out.detach().cpu(), x * plain)
-        out.backward(x.cuda().square())
+        out.backward(x.to(DEVICE).square())
         assert given.grad is not None
         assert torch.equal(given.grad.cpu(), x.square() * plain)
 
@@ -282,19 +289,19 @@ def test_steps_of_adam(decayed: bool) -> None:
 
     torch.manual_seed(0)
     plain = _Two()
-    there = _Two().cuda()
+    there = _Two().to(DEVICE)
     there.load_state_dict(plain.state_dict())
     lr, decay = torch.tensor([0.1, 0.01, 0.02]), torch.tensor([0.0, 0.1, 0.3]) * decayed
     step = torch.zeros(1, dtype=torch.int64)
-    far = step.cuda()
-    ours = StackedAdamW(there, lr.cuda(), decay.cuda(), far)
+    far = step.to(DEVICE)
+    ours = StackedAdamW(there, lr.to(DEVICE), decay.to(DEVICE), far)
     reference = StackedAdamW(plain, lr, decay, step)
     for turn in range(5):
         slopes = [torch.randn(3, 4, 5), torch.randn(3, 700)]
         rate = torch.full((1,), 0.5**turn)
         reference.update(slopes, rate)
         flat = torch.cat([slope.flatten() for slope in slopes])
-        adamw_step(ours, flat.cuda(), rate.cuda(), BETAS, EPS)
+        adamw_step(ours, flat.to(DEVICE), rate.to(DEVICE), BETAS, EPS)
         step += 1
         far += 1
     for name in ("value", "first", "second"):
