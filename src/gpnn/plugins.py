@@ -48,8 +48,8 @@ def load_plugin(file: str | Path) -> None:
         raise InputError(
             f"The plugin {file} failed{where}: {type(error).__name__}: {error}. Fix the file."
         ) from error
-    told = os.environ.get(_VARIABLE, "").split(os.pathsep)
-    os.environ[_VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, told), str(path)]))
+    listed = os.environ.get(_VARIABLE, "").split(os.pathsep)
+    os.environ[_VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, listed), str(path)]))
 
 
 def _line(error: Exception, path: Path) -> int | None:

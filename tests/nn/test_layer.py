@@ -227,5 +227,5 @@ def test_repr_reset_and_bad_options():
     layer = InteractionLayer(4, torch.arange(3))
     assert repr(layer) == "InteractionLayer(4, parts=3, pair_update='tuple', combine='pairwise')"
     layer.reset_parameters()
-    with pytest.raises(InputError, match=r"Unknown pair_update 'mean'. Choose one of tuple, sum"):
+    with pytest.raises(InputError, match=r"pair_update cannot be 'mean'. Choose one of tuple, sum"):
         InteractionLayer(4, torch.arange(3), "mean")

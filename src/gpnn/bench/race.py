@@ -161,15 +161,15 @@ def _timed(peer: Peer, task: str, work: Workload) -> tuple[float, Any]:
 
 
 def _note(peer: Peer, task: str, work: Workload, part: Workload) -> str | None:
-    said = [peer.notes[task]] if task in peer.notes else []
+    notes = [peer.notes[task]] if task in peer.notes else []
     if work.num_graphs > 1:
         if peer.per_graph:
-            said.append("graph by graph")
+            notes.append("graph by graph")
             if part.num_graphs < work.num_graphs:
-                said.append(f"{part.num_graphs:,} graphs timed and scaled up")
+                notes.append(f"{part.num_graphs:,} graphs timed and scaled up")
         else:
-            said.append("on the disjoint union")
-    return "; ".join(said) or None
+            notes.append("on the disjoint union")
+    return "; ".join(notes) or None
 
 
 def _first_graphs(work: Workload, count: int) -> Workload:

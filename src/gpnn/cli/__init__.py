@@ -55,8 +55,8 @@ class _Commands(typer.core.TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             kept = ctx.invoked_subcommand in _GO_ON and "--fresh" not in sys.argv
-            held = ": the same command resumes" if kept else ""
-            sys.stderr.write(f"gpnn: interrupted{held}\n")
+            hint = ": the same command resumes" if kept else ""
+            sys.stderr.write(f"gpnn: interrupted{hint}\n")
             raise typer.Exit(130) from None
 
 

@@ -140,12 +140,12 @@ def _table(
     gap = first - second
     mean, error = float(gap.mean()), float(gap.std(ddof=1) / np.sqrt(len(gap)))
     assert samples.y is not None
-    said = ABOUT.format(
+    text = ABOUT.format(
         graphs=len(samples), folds=len(gap), epochs=epochs, gap=mean, error=error,
         majority=float(torch.bincount(samples.y).max() / len(samples.y)),
         verdict=NOISE if abs(mean) < 2 * error else ".",
     )  # fmt: skip
-    show("", table, said, "Both read atoms only, since GIN does not read bond types.")
+    show("", table, text, "Both read atoms only, since GIN does not read bond types.")
 
 
 def _explained(found: Fitted, samples: Samples, out: Path) -> None:

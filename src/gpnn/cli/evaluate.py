@@ -85,5 +85,5 @@ def evaluate(
     if json:
         emit(document)
         return
-    said = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
-    show(f"{source}, {document['rows']:,} rows ({part}): {said or 'no metric is defined'}")
+    text = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+    show(f"{source}, {document['rows']:,} rows ({part}): {text or 'no metric is defined'}")

@@ -148,7 +148,7 @@ def _additions(datasets: list[str], bases: list[str]) -> Additions:
 def _recipes(paths: list[Path], datasets: tuple[str, ...]) -> dict[str, Recipe]:
     from ..reproduce.recipe import list_recipes, read_recipe
 
-    found = {held.name: held for held in map(read_recipe, paths)}
+    found = {recipe.name: recipe for recipe in map(read_recipe, paths)}
     known = [*list_recipes(), *datasets]
     for name in found:
         if name not in known:
@@ -163,8 +163,8 @@ def _tell_quick() -> None:
     from ..reproduce.jobs import QUICK_LIMITS
 
     limits = ", ".join(f"{name} {most}" for name, most in QUICK_LIMITS.items())
-    said = f"QUICK: a sample of the data, and of a recipe at most {limits}"
-    notes().print(said, markup=False, soft_wrap=True)
+    text = f"QUICK: a sample of the data, and of a recipe at most {limits}"
+    notes().print(text, markup=False, soft_wrap=True)
 
 
 @contextmanager
@@ -178,35 +178,37 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
     console = notes()
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=20))
     bar = Progress(
-        *columns, TextColumn("{task.fields[said]}"), TimeElapsedColumn(), console=console
+        *columns, TextColumn("{task.fields[text]}"), TimeElapsedColumn(), console=console
     )
     total, lines, last = [0, 0], {}, [time.monotonic()]
 
     class Live(Watch):
         def started(self, job: Job) -> None:
-            lines[job.name] = bar.add_task(job.name, total=1.0, said="preparing")
+            lines[job.name] = bar.add_task(job.name, total=1.0, text="preparing")
 
         def share(self, job: Job, done: float) -> None:
             epoch = f"epoch {min(job.recipe.epochs, int(done * job.recipe.epochs))}"
-            said = f"{epoch}/{job.recipe.epochs}"
-            bar.update(lines[job.name], completed=done, said=said)
+            text = f"{epoch}/{job.recipe.epochs}"
+            bar.update(lines[job.name], completed=done, text=text)
             if not console.is_terminal and time.monotonic() - last[0] > QUIET_SECONDS:
                 last[0] = time.monotonic()
-                console.print(f"at {job.name}: {said}", markup=False, soft_wrap=True)
+                console.print(f"at {job.name}: {text}", markup=False, soft_wrap=True)
 
-        def ended(self, job: Job, said: str, seconds: float) -> None:
+        def ended(self, job: Job, ending: str, seconds: float) -> None:
             bar.remove_task(lines.pop(job.name))
             last[0] = time.monotonic()
-            total[0] += said == "done"
-            text = f"{total[0]}/{total[1]}  {job.name}: {_WORDS.get(said, said)}, {seconds:.1f} s"
+            total[0] += ending == "done"
+            text = (
+                f"{total[0]}/{total[1]}  {job.name}: {_WORDS.get(ending, ending)}, {seconds:.1f} s"
+            )
             console.print(text, markup=False, soft_wrap=True)
 
     def planned(jobs: list[Job], already: int, spent: str) -> None:
         total[1] = len(jobs)
         if jobs or already:
             took = f" ({spent})" if already else ""
-            said = f"{len(jobs)} trainings to do, {already} done already{took}"
-            console.print(said, markup=False, soft_wrap=True)
+            text = f"{len(jobs)} trainings to do, {already} done already{took}"
+            console.print(text, markup=False, soft_wrap=True)
 
     def tell(what: str) -> None:
         console.print(f"counting {what}", markup=False, soft_wrap=True)
@@ -222,8 +224,8 @@ def _tell(done: Reproduced, files: list[Path], tables: tuple[str, ...]) -> None:
     outcome = done.outcome
     show("\n".join(f"wrote {path}" for path in files))
     if outcome.left:
-        said = f"{outcome.left} out of time: give the same command again to resume."
-        notes().print(said, markup=False, soft_wrap=True)
+        text = f"{outcome.left} out of time: give the same command again to resume."
+        notes().print(text, markup=False, soft_wrap=True)
     if outcome.refused:
         name, reason = next(iter(outcome.refused.items()))
         more = f" (and {len(outcome.refused) - 1} more)" if len(outcome.refused) > 1 else ""

@@ -211,10 +211,10 @@ def _tell_samples(
     edges = f"; {len(encoder.edges)} kinds of edges" if encoder.edges else ""
     if encoder.edge_features:
         edges = f"; {encoder.edge_features} numbers per edge"
-    held = len(split.valid)
+    validation = len(split.valid)
     few = (
-        f"\nnote      only {held} validation samples: the best epoch is mostly chance"
-        if held < FEW
+        f"\nnote      only {validation} validation samples: the best epoch is mostly chance"
+        if validation < FEW
         else ""
     )
     sizes = ", ".join(f"{size:,} {part}" for part, size in split.sizes.items())
@@ -337,7 +337,7 @@ def _networks(fitted: Fitted) -> Any:
 def _together(fitted: Fitted) -> list[str]:
     about = fitted.loaded.about
     folds, count = about["folds"], len(fitted.members)
-    said = []
+    lines = []
     for part, values in fitted.metrics.items():
         spread = fitted.spread(part)
         shown = ", ".join(
@@ -349,5 +349,5 @@ def _together(fitted: Fitted) -> list[str]:
             if folds
             else (f"mean answer of {count} networks ± s.d. over them")
         )
-        said.append(f"{part:5} {shown} ({what})")
-    return [*said, f"{about['seconds']:.1f} s on {about['device']}"]
+        lines.append(f"{part:5} {shown} ({what})")
+    return [*lines, f"{about['seconds']:.1f} s on {about['device']}"]

@@ -120,8 +120,8 @@ def _read(path: Path, key: str) -> Arrays | None:
         return None
     except (ValueError, KeyError, TypeError, EOFError, OSError, RuntimeError, MemoryError,
             zipfile.BadZipFile, zlib.error) as error:  # fmt: skip
-        said = f"{path} is damaged ({error or type(error).__name__}) and is computed again."
-        warnings.warn(said, CacheNote, stacklevel=4)
+        message = f"{path} is damaged ({error or type(error).__name__}) and is computed again."
+        warnings.warn(message, CacheNote, stacklevel=4)
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
         return None

@@ -24,8 +24,8 @@ def data_folder(data: str | Path | None = None) -> Path | None:
         return None
     folder = Path(given).expanduser()
     if not folder.is_dir():
-        said = "the data folder" if data is not None else "GPNN_DATA,"
-        raise InputError(f"There is no folder {folder} ({said} you named). Check the path.")
+        advice = "the data folder" if data is not None else "GPNN_DATA,"
+        raise InputError(f"There is no folder {folder} ({advice} you named). Check the path.")
     return folder
 
 
@@ -85,8 +85,8 @@ def _download(entry: Dataset, cache: Path, given: Path | None, progress: Progres
     put = f"Put {_either((*entry.archives, *entry.markers[:1]))} into a folder and name it with "
     put += "--data or GPNN_DATA."
     if not entry.downloads:
-        said = entry.help or "It has no public address that could be downloaded."
-        raise InputError(f"{absent}. {said} {put}")
+        advice = entry.help or "It has no public address that could be downloaded."
+        raise InputError(f"{absent}. {advice} {put}")
     for address, file in entry.downloads:
         try:
             download(address, cache / file, progress)

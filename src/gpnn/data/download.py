@@ -46,8 +46,8 @@ def download(url: str, target: Path, progress: Progress | None = None) -> None:
 def _fetch(url: str, write: Callable[[bytes], int], progress: Progress | None) -> None:
     request = urllib.request.Request(url, headers={"User-Agent": "gpnn"})
     with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:
-        said = answer.headers.get("Content-Length")
-        total = int(said) if said and said.isdigit() else None
+        stated = answer.headers.get("Content-Length")
+        total = int(stated) if stated and stated.isdigit() else None
         done = 0
         while chunk := answer.read(2**18):
             done += len(chunk)

@@ -230,9 +230,11 @@ def _tell_skipped(raw: Raw, strict: bool, source: str) -> None:
     shown = "; ".join(f"row {item.row + 1}: {item.reason}" for item in raw.skipped[:_SHOWN])
     more = f"; and {len(raw.skipped) - _SHOWN:,} more" if len(raw.skipped) > _SHOWN else ""
     total = len(raw.rows) + len(raw.skipped)
-    said = f"{len(raw.skipped):,} of {total:,} rows of {source}"
+    which_rows = f"{len(raw.skipped):,} of {total:,} rows of {source}"
     if strict:
-        raise InputError(f"{said} cannot be used ({shown}{more}). Fix them, or leave out --strict.")
+        raise InputError(
+            f"{which_rows} cannot be used ({shown}{more}). Fix them, or leave out --strict."
+        )
     if not len(raw.rows):
         raise InputError(f"No row of {source} can be used ({shown}{more}).")
-    warnings.warn(f"{said} are skipped ({shown}{more}).", InputNote, stacklevel=3)
+    warnings.warn(f"{which_rows} are skipped ({shown}{more}).", InputNote, stacklevel=3)

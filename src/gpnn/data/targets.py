@@ -102,8 +102,8 @@ def check_labels(y: Tensor, task: Task, classes: tuple[str, ...], rows: Sequence
     if task.has_classes:
         counts = Counter(y[y >= 0].tolist())
         if len(counts) < 2:
-            held = f"only the class {classes[next(iter(counts))]!r}" if counts else "no labels"
-            raise InputError(f"The target holds {held}. There is nothing to distinguish.")
+            present = f"only the class {classes[next(iter(counts))]!r}" if counts else "no labels"
+            raise InputError(f"The target holds {present}. There is nothing to distinguish.")
         once = [index for index, count in sorted(counts.items()) if count == 1]
         if once and not task.node_level:
             at = int((y == once[0]).nonzero()[0])

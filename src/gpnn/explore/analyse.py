@@ -80,7 +80,7 @@ def _parts(cut: Partition) -> list[dict[str, Any]]:
 
 def _graphs(cut: Partition) -> list[dict[str, Any]]:
     graphs = cut.graphs
-    said = reasons(cut)
+    why = reasons(cut)
     boundary, members = cut.boundary()
     inside = members[boundary.edges()]
     across = cut.cross[graphs.rows < graphs.indices]
@@ -96,7 +96,7 @@ def _graphs(cut: Partition) -> list[dict[str, Any]]:
                 "n": high - low,
                 "part": cut.part[low:high].tolist(),
                 "border": cut.border[low:high].tolist(),
-                "why": said[low:high],
+                "why": why[low:high],
                 "edges": [
                     {"ends": edge, "kind": "cross" if cross else "within"}
                     for edge, cross in zip(edges, kinds, strict=True)

@@ -109,5 +109,5 @@ def _read(kind: str, typed: str, name: Any) -> tuple[Graphs, str, list[str]]:
             graphs = read_graphs(path)
         except InputError as error:
             raise InputError(str(error).replace(str(path), shown)) from None
-    said = [str(item.message) for item in noted if issubclass(item.category, InputNote)]
-    return graphs, shown, [note.replace(str(path), shown) for note in said]
+    messages = [str(item.message) for item in noted if issubclass(item.category, InputNote)]
+    return graphs, shown, [note.replace(str(path), shown) for note in messages]

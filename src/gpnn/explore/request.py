@@ -159,5 +159,5 @@ def _methods(value: Any, variant: str, graphs: Graphs) -> tuple[str, ...]:
 
 def _shown(value: Any) -> str:
     """The value in a message, cut short."""
-    said = repr(value)
-    return said if len(said) <= 40 else f"{said[:37]}…"
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}…"

@@ -107,8 +107,8 @@ def run(method: str, cut: Partition, d: int) -> Rounds:
     at = numbers[witness.round]
     side = int(cut.graphs.ptr[1])
     number = int(at[witness.left[0]] if witness.left else at[side + witness.right[0]])
-    said = f"colour {number + 1}: {len(witness.left)} | {len(witness.right)} vertices"
-    return Rounds(method, numbers, done, True, first, witness.round, said)
+    text = f"colour {number + 1}: {len(witness.left)} | {len(witness.right)} vertices"
+    return Rounds(method, numbers, done, True, first, witness.round, text)
 
 
 def _alone(method: str, cut: Partition, refined: Callable[[int], Refinement]) -> Rounds:

@@ -91,12 +91,12 @@ class Handler(BaseHTTPRequestHandler):
         """Send what ``respond`` gives for the path, or the error as JSON."""
         try:
             self._end_unread()
-            said = refusal({name: self.headers.get(name) for name in ("Host", "Origin")},
+            refused = refusal({name: self.headers.get(name) for name in ("Host", "Origin")},
                            self.server.server_port)  # fmt: skip
-            if said is not None:
+            if refused is not None:
                 length = self.headers.get("Content-Length", "")
                 self.unread = int(length) if length.isdecimal() and len(length) < 12 else 0
-                raise _Refused(HTTPStatus.FORBIDDEN, said)
+                raise _Refused(HTTPStatus.FORBIDDEN, refused)
             kind, body = respond(urlsplit(self.path).path)
             self._send(HTTPStatus.OK, kind, body)
         except _Refused as refused:

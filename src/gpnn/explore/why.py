@@ -21,8 +21,8 @@ def reasons(cut: Partition) -> list[str]:
     """One sentence per vertex; for ``a+b`` those of a and of b."""
     names = cut.scheme.name.split("+")
     if len(names) > 1:
-        said = [reasons(partition(cut.graphs, name)) for name in names]
-        return ["; ".join(lines) for lines in zip(*said, strict=True)]
+        texts = [reasons(partition(cut.graphs, name)) for name in names]
+        return ["; ".join(lines) for lines in zip(*texts, strict=True)]
     for pattern, say in _SAYINGS:
         if re.fullmatch(pattern, names[0]):
             return say(cut)
@@ -73,11 +73,11 @@ def _wl(cut: Partition) -> list[str]:
 
 def _ego(cut: Partition) -> list[str]:
     radius = int(cut.scheme.name.split("-")[1])
-    said = []
+    texts = []
     for p, (vertices, edges) in zip(cut.part.tolist(), _egos(cut.graphs, radius), strict=True):
         hops = f"{radius} hop{'s' * (radius != 1)}"
-        said.append(f"{vertices} vertices and {edges} edges within {hops}, shape {cut.labels[p]}")
-    return said
+        texts.append(f"{vertices} vertices and {edges} edges within {hops}, shape {cut.labels[p]}")
+    return texts
 
 
 def _orbit(cut: Partition) -> list[str]:

@@ -131,26 +131,28 @@ def _check_memory(
     graphs: Graphs, parts: IntArray, which: str, d: int, rounds: int, merge: bool
 ) -> tuple[int, int, int]:
     """Pairs kept of the largest graph, those with u ∈ N_d(v), and these of all; or a refusal."""
-    said = f"interactions={which!r} with d={d} and rounds={rounds}"
-    near, closest = _balls(graphs, d, said)
+    request = f"interactions={which!r} with d={d} and rounds={rounds}"
+    near, closest = _balls(graphs, d, request)
     kept = closest
     pairs = int(near.sum())
     tuples = 0
     if which == "pairs":
-        wide, kept = _balls(graphs, rounds * d, said)
+        wide, kept = _balls(graphs, rounds * d, request)
         if not merge:
-            learned = wide + sum(_balls(graphs, r * d, said)[0] for r in range(1, rounds)) - rounds
+            learned = (
+                wide + sum(_balls(graphs, r * d, request)[0] for r in range(1, rounds)) - rounds
+            )
             tuples = int(near @ learned)
     elif not merge:
         rows = graphs.rows
         chosen = which == "edges" or parts[rows] != parts[graphs.indices]
         tuples = rounds * int((near[rows] * chosen).sum())
     need = KEPT * (kept + closest) + 8 * (rounds + 2) * pairs + TUPLE * tuples
-    check_memory(need, f"{said}{'' if merge else ' and merge=False'}", "Give fewer graphs.")
+    check_memory(need, f"{request}{'' if merge else ' and merge=False'}", "Give fewer graphs.")
     return kept, closest, pairs
 
 
-def _balls(graphs: Graphs, radius: int, said: str) -> tuple[IntArray, int]:
+def _balls(graphs: Graphs, radius: int, request: str) -> tuple[IntArray, int]:
     """The size of N_radius(v) for every v, and the largest sum over a graph; or a refusal."""
     from .kernels.balls import ball_counts
 
@@ -161,7 +163,7 @@ def _balls(graphs: Graphs, radius: int, said: str) -> tuple[IntArray, int]:
         low, high = int(graphs.ptr[g]), int(graphs.ptr[g + 1])
         check_memory(
             KEPT * int(sizes[low:done].sum()) * (high - low) // (done - low),
-            f"{said} on graph {g} of {high - low:,} vertices",
+            f"{request} on graph {g} of {high - low:,} vertices",
             "Leave out the largest graphs, lower d or rounds, or use interactions='edges'.",
         )
         sizes, _ = ball_counts(*csr, radius, 2**62)

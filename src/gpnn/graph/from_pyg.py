@@ -254,8 +254,9 @@ def _hetero() -> InputError:
 
 
 def _no_edge_index(data: Any) -> InputError:
-    held = [key for key in ("adj_t", "adj") if key in data]
+    matrices = [key for key in ("adj_t", "adj") if key in data]
+    instead = f" but {matrices[0]}" if matrices else ""
     return InputError(
-        f"The data has no edge_index{f' but {held[0]}' if held else ''}. Sparse adjacency is not "
-        "read: set data.edge_index, for instance before transforms.ToSparseTensor."
+        f"The data has no edge_index{instead}. Sparse adjacency is not read: set data.edge_index, "
+        "for instance before transforms.ToSparseTensor."
     )

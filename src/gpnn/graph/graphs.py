@@ -37,7 +37,7 @@ class Normalised:
         )
 
     def __str__(self) -> str:
-        said = [
+        shown = [
             f"{number:,} {what}"
             for number, what in (
                 (self.self_loops, "self-loops dropped"),
@@ -46,7 +46,7 @@ class Normalised:
             )
             if number
         ]
-        return ", ".join(said)
+        return ", ".join(shown)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,9 +34,9 @@ def draw_results(parts: Sequence[Part], title: str) -> Figure:
     beside: list[str] = []
     for place, dataset in enumerate(datasets):
         axes = figure.add_subplot(rows, columns, place + 1)
-        held = [part for part in parts if part.column.dataset == dataset]
-        _panel(axes, held, colours)
-        names = [entry.row.title for entry in held[0].entries]
+        own_parts = [part for part in parts if part.column.dataset == dataset]
+        _panel(axes, own_parts, colours)
+        names = [entry.row.title for entry in own_parts[0].entries]
         if place % columns and names == beside:
             axes.set_yticklabels([])
         beside = names

@@ -114,10 +114,10 @@ class Job:
     @property
     def spec(self) -> dict[str, Any]:
         """Everything that decides the outcome, once."""
-        told = {"name", "title", "bases", *NETWORK}
-        told |= {"seeds"} if self.family == "tu-nested" else {"nested"}
-        told |= set() if self.family == "node" else {"splits"}
-        rest = {k: value for k, value in self.recipe.to_dict().items() if k not in told}
+        elsewhere = {"name", "title", "bases", *NETWORK}
+        elsewhere |= {"seeds"} if self.family == "tu-nested" else {"nested"}
+        elsewhere |= set() if self.family == "node" else {"splits"}
+        rest = {k: value for k, value in self.recipe.to_dict().items() if k not in elsewhere}
         recipe = _settled(rest)
         return {
             "family": self.family,

@@ -25,15 +25,15 @@ def locked(path: Path, wait: bool = True) -> Iterator[bool]:
     """
     while True:
         file = _open(path)
-        held = _take(file)
-        while wait and not held:
+        taken = _take(file)
+        while wait and not taken:
             time.sleep(_PAUSE)
-            held = _take(file)
-        if not held or _is_there(file, path):
+            taken = _take(file)
+        if not taken or _is_there(file, path):
             break
         file.close()
     with file:
-        yield held
+        yield taken
 
 
 def _open(path: Path) -> IO[bytes]:

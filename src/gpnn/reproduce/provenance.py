@@ -32,8 +32,8 @@ def commit() -> str:
     """What ``GPNN_COMMIT`` says, for a source tree that was copied to another machine; else the
     commit the package stands at, with ``+`` where its sources were changed since; else the version
     of the package."""
-    if said := os.environ.get("GPNN_COMMIT"):
-        return said
+    if given := os.environ.get("GPNN_COMMIT"):
+        return given
     package = Path(__file__).resolve().parents[1]
     if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
         return f"gpnn {__version__}"

@@ -109,8 +109,10 @@ def _below(parts: Sequence[Part]) -> list[str]:
                 rows.append(_line(cells))
     if not compared:
         return []
-    said = f"{len(rows)} of {compared} figures that the paper has too are worse than the paper's by"
-    lines = ["## Below the paper", "", f"{said} more than one combined standard deviation.", ""]
+    sentence = (
+        f"{len(rows)} of {compared} figures that the paper has too are worse than the paper's by"
+    )
+    lines = ["## Below the paper", "", f"{sentence} more than one combined standard deviation.", ""]
     head = ["protocol", "dataset", "method", "measured", "paper", "deviations"]
     return [*lines, *(_rule(head) if rows else ()), *rows, *([""] if rows else ())]
 
@@ -130,10 +132,10 @@ def _details(parts: Sequence[Part]) -> list[str]:
 
 def _recipes(part: Part) -> list[str]:
     """What the models were trained with; once, or for every base where it differs."""
-    told: dict[str, list[str]] = {}
+    differing: dict[str, list[str]] = {}
     for base, recipe in part.recipes.items():
-        told.setdefault(_recipe(recipe), []).append(base)
-    return [f"{', '.join(bases)}: {said}" for said, bases in told.items()]
+        differing.setdefault(_recipe(recipe), []).append(base)
+    return [f"{', '.join(bases)}: {sentence}" for sentence, bases in differing.items()]
 
 
 def _recipe(recipe: Recipe) -> str:

@@ -146,9 +146,9 @@ def _sets(
 
 def _ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
     """Those that have a value, best first, the earlier first among equals."""
-    held = [trial for trial in trials if trial.value is not None]
+    measured = [trial for trial in trials if trial.value is not None]
     sign = -1 if higher_is_better(metric) else 1
-    return sorted(held, key=lambda trial: (sign * (trial.value or 0.0), trial.number))
+    return sorted(measured, key=lambda trial: (sign * (trial.value or 0.0), trial.number))
 
 
 def _better_half(log: TrialLog, alive: Sequence[int], rung: int, metric: str) -> list[int]:

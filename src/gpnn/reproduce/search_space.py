@@ -82,11 +82,11 @@ class SearchSpace:
     def _choices(self) -> dict[str, Sequence[Any]] | None:
         """All values of every field, or ``None`` where a field has more than can be told."""
         found: dict[str, Sequence[Any]] = {}
-        for name, held in self.dimensions.items():
-            if isinstance(held, tuple):
-                found[name] = held
+        for name, choice in self.dimensions.items():
+            if isinstance(choice, tuple):
+                found[name] = choice
             elif name in _WHOLE:
-                found[name] = range(int(held.low), int(held.high) + 1)
+                found[name] = range(int(choice.low), int(choice.high) + 1)
             else:
                 return None
         return found
@@ -107,7 +107,7 @@ class SearchSpace:
         found = [own] if self.holds(own) else []
         rng = random.Random(seed)
         while len(found) < self.at_most(count):
-            values = {name: _draw(name, held, rng) for name, held in self.dimensions.items()}
+            values = {name: _draw(name, choice, rng) for name, choice in self.dimensions.items()}
             if values not in found:
                 found.append(values)
         return found[:count]
@@ -115,37 +115,37 @@ class SearchSpace:
     def holds(self, values: Mapping[str, Any]) -> bool:
         """Whether a setting lies in the space."""
         return all(
-            held.low <= values[name] <= held.high
-            if isinstance(held, Range)
-            else values[name] in held
-            for name, held in self.dimensions.items()
+            choice.low <= values[name] <= choice.high
+            if isinstance(choice, Range)
+            else values[name] in choice
+            for name, choice in self.dimensions.items()
         )
 
     def to_dict(self) -> dict[str, Any]:
         """As the file has it."""
         return {
-            name: list(held)
-            if isinstance(held, tuple)
-            else {"low": held.low, "high": held.high, "log": held.log}
-            for name, held in self.dimensions.items()
+            name: list(choice)
+            if isinstance(choice, tuple)
+            else {"low": choice.low, "high": choice.high, "log": choice.log}
+            for name, choice in self.dimensions.items()
         }
 
     def __str__(self) -> str:
         return "; ".join(
-            f"{name} {', '.join(map(str, held)) if isinstance(held, tuple) else held}"
-            for name, held in self.dimensions.items()
+            f"{name} {', '.join(map(str, choice)) if isinstance(choice, tuple) else choice}"
+            for name, choice in self.dimensions.items()
         )
 
 
-def _draw(name: str, held: tuple[Any, ...] | Range, rng: random.Random) -> Any:
+def _draw(name: str, choice: tuple[Any, ...] | Range, rng: random.Random) -> Any:
     """A value of a field."""
-    if not isinstance(held, Range):
-        return rng.choice(held)
-    if held.log:
-        value = math.exp(rng.uniform(math.log(held.low), math.log(held.high)))
+    if not isinstance(choice, Range):
+        return rng.choice(choice)
+    if choice.log:
+        value = math.exp(rng.uniform(math.log(choice.low), math.log(choice.high)))
         return round(value) if name in _WHOLE else value
-    return rng.randint(int(held.low), int(held.high)) if name in _WHOLE else rng.uniform(
-        held.low, held.high
+    return rng.randint(int(choice.low), int(choice.high)) if name in _WHOLE else rng.uniform(
+        choice.low, choice.high
     )  # fmt: skip
 
 
@@ -165,7 +165,9 @@ def read_space(path: str | Path | None, recipe: Recipe) -> SearchSpace:
 
 def _list(name: str, given: Any) -> tuple[Any, ...]:
     values: list[Any] = given if isinstance(given, list) else []
-    values = [float(held) if name in _REAL and type(held) is int else held for held in values]
+    values = [
+        float(choice) if name in _REAL and type(choice) is int else choice for choice in values
+    ]
     if not values or len(set(map(repr, values))) < len(values):
         raise InputError(
             f"{name} must be a list of different values, or a table with low and high; "

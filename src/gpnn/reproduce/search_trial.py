@@ -178,11 +178,11 @@ def _measured(trial: Trial, curves: Curves, own: slice) -> Trial:
     if not np.isfinite(mean).any():
         return replace(trial, reason="nothing could be measured")
     epoch = best_epoch(mean, curves.metric)
-    held = valid[:, epoch]
+    chosen = valid[:, epoch]
     return replace(
         trial,
         value=float(mean[epoch]),
-        std=float(held.std(ddof=1)) if len(held) > 1 else None,
+        std=float(chosen.std(ddof=1)) if len(chosen) > 1 else None,
         epoch=epoch + 1,
         parameters=curves.parameters,
     )

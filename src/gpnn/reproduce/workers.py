@@ -52,7 +52,7 @@ class Watch:
 
     def share(self, job: Job, done: float) -> None: ...
 
-    def ended(self, job: Job, said: str, seconds: float) -> None: ...
+    def ended(self, job: Job, ending: str, seconds: float) -> None: ...
 
 
 def run_all(jobs: Sequence[Job], settings: Settings, processes: int, watch: Watch) -> Outcome:
@@ -112,9 +112,9 @@ def _one(
             prefetch.begin(job)  # the first epoch is over: the step is captured, the host is idle
         watch.share(job, done)
 
-    said = _attempt(job, settings, tell, wait, prefetch)
-    _note(job, said, time.perf_counter() - began, watch, outcome)
-    return said
+    ending = _attempt(job, settings, tell, wait, prefetch)
+    _note(job, ending, time.perf_counter() - began, watch, outcome)
+    return ending
 
 
 def _attempt(
@@ -136,12 +136,12 @@ def _attempt(
         return f"refused: out of memory on {device} ({str(error).splitlines()[0]})"
 
 
-def _note(job: Job, said: str, seconds: float, watch: Watch, outcome: Outcome) -> None:
-    if said == "done":
+def _note(job: Job, ending: str, seconds: float, watch: Watch, outcome: Outcome) -> None:
+    if ending == "done":
         outcome.finished += 1
-    elif said.startswith("refused: "):
-        outcome.refused[job.name] = said.removeprefix("refused: ")
-    watch.ended(job, said, seconds)
+    elif ending.startswith("refused: "):
+        outcome.refused[job.name] = ending.removeprefix("refused: ")
+    watch.ended(job, ending, seconds)
 
 
 def _in_processes(
@@ -179,10 +179,10 @@ def _in_processes(
             elif what == "share":
                 watch.share(jobs[number], value)
             else:
-                said, seconds = value
-                if said == "busy":
+                ending, seconds = value
+                if ending == "busy":
                     busy.append(jobs[number])
-                _note(jobs[number], said, seconds, watch, outcome)
+                _note(jobs[number], ending, seconds, watch, outcome)
     finally:
         for worker in crew:
             if worker.is_alive() and running:
@@ -216,8 +216,8 @@ def _work(jobs: list[Job], settings: Settings, tasks: Any, events: Any) -> None:
             def tell(done: float, number: int = number) -> None:
                 events.put(("share", number, done))
 
-            said = _attempt(jobs[number], settings, tell)
-            events.put(("ended", number, (said, time.perf_counter() - began)))
+            ending = _attempt(jobs[number], settings, tell)
+            events.put(("ended", number, (ending, time.perf_counter() - began)))
         events.put(("over", None, None))
     except Exception:
         events.put(("crash", None, traceback.format_exc()))

@@ -100,15 +100,15 @@ def _digest(tensors: Mapping[str, Tensor]) -> str:
 
 def describe_difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     """The settings in which two runs differ, level by level."""
-    said = []
+    differences = []
     for key in sorted(set(there) | set(here)):
         old, new = there.get(key), here.get(key)
         if old == new:
             continue
         if isinstance(old, dict) and isinstance(new, dict):
-            said.append(describe_difference(old, new))
+            differences.append(describe_difference(old, new))
         elif (isinstance(old, str | list) and len(str(old)) > 40) or old is None or new is None:
-            said.append(f"other {key}")
+            differences.append(f"other {key}")
         else:
-            said.append(f"{key}: {old} there, {new} here")
-    return "; ".join(said)
+            differences.append(f"{key}: {old} there, {new} here")
+    return "; ".join(differences)

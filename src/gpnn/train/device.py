@@ -21,8 +21,8 @@ def pick_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        said = str(error).split("\n")[0]
-        raise InputError(f"The device {name!r} cannot be used ({said}). Try 'auto'.") from None
+        reason = str(error).split("\n")[0]
+        raise InputError(f"The device {name!r} cannot be used ({reason}). Try 'auto'.") from None
     return device
 
 

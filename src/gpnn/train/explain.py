@@ -135,14 +135,14 @@ def explain(
     )
     labels = chosen[0].vocabulary.labels
     assert batch.order is not None
-    told = replace(loaded, members=tuple(chosen))
+    explained = replace(loaded, members=tuple(chosen))
     return Explanation(
         scheme=loaded.config.structure.scheme,
         output=name,
         kind="value" if loaded.task is Task.REGRESSION else "logit",
         full=float(found[-1]),
         empty=float(found[0]),
-        score=float(told.predict(one)[0, column]),
+        score=float(explained.predict(one)[0, column]),
         parts=tuple(PartShare(labels[part], *numbers) for part, *numbers in rows),
         part=torch.searchsorted(occurring, batch.part[batch.order.source]).numpy(),
     )

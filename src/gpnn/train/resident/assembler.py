@@ -92,15 +92,15 @@ class Assembler:
         """Start classes, their features, and rounds; none where the base GNN is alone."""
         if self.shared is None or self.links is None or self.start is None:
             return ids, None, ()
-        held = self.shared.fill(ids)
-        links = self.links.fill(rows, held)
-        which = self._held("start", held.source)
+        shared_rows = self.shared.fill(ids)
+        links = self.links.fill(rows, shared_rows)
+        which = self._held("start", shared_rows.source)
         features = self.start_features
         given = None if features is None else features[which].to(self.dtype)
-        rounds = tuple(self._round(k, held, links) for k in range(len(self.tables)))
+        rounds = tuple(self._round(k, shared_rows, links) for k in range(len(self.tables)))
         return self.start[which], given, rounds
 
-    def _round(self, number: int, held: Held, links: Links) -> AlphaRound:
+    def _round(self, number: int, shared_rows: Held, links: Links) -> AlphaRound:
         assert self.links is not None
         part, rows = self.tables[number]
         previous, met, tuples, pairs = (
@@ -108,7 +108,7 @@ class Assembler:
             for name in ("previous", "met", "tuples", "pairs")
         )
         weight, tuple_weight = (
-            self._held(f"{name} {number + 1}", held.weight).to(self.dtype)
+            self._held(f"{name} {number + 1}", shared_rows.weight).to(self.dtype)
             for name in ("class", "tuple")
         )
         own = self.links.each(links, f"pairs {number + 1}") if self.resident.pairwise else None

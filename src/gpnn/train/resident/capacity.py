@@ -58,8 +58,8 @@ def capacity(resident: Resident, plan: Tensor) -> Capacity:
     members = room.pop("members", 0)
     links = {name: room.pop(name) for name in of_links}
     if resident.shared is not None:
-        held, others = _shared_capacity(resident, resident.shared, batches, times)
-        rows |= held
+        shared_rows, others = _shared_capacity(resident, resident.shared, batches, times)
+        rows |= shared_rows
         links |= others
     total = sum(room.values()) + sum(links.values())
     if max(total, members) >= 2**31:
