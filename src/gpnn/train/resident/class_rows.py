@@ -50,20 +50,22 @@ class SharedLayout:
         self.slice: dict[str, slice] = {}
         starts: list[Tensor] = []
         columns: list[Tensor] = []
-        at = row = low = 0
+        groups_before, rows_before, things_before = 0, 0, 0  # of earlier kinds
         for kind, sizes in shared.sizes.items():
             rooms = torch.tensor(room[kind])
             first = rooms.cumsum(0) - rooms
             group = torch.arange(len(sizes)).repeat_interleave(rooms)
             rank = torch.arange(len(group)) - first[group]
             replica = torch.arange(replicas).repeat_interleave(len(group))
-            seat = replica * len(every) + (at + group).repeat(replicas)
+            seat = replica * len(every) + (groups_before + group).repeat(replicas)
             none = torch.full_like(seat, sum(sizes))
-            lows = low + replica * self.things
+            lows = things_before + replica * self.things
             columns.append(torch.stack([seat, rank.repeat(replicas), lows, none]))
             starts.append(first)
-            self.slice[kind] = slice(row, row + len(seat))
-            at, row, low = at + len(sizes), row + len(seat), low + sum(sizes)
+            self.slice[kind] = slice(rows_before, rows_before + len(seat))
+            groups_before += len(sizes)
+            rows_before += len(seat)
+            things_before += sum(sizes)
         self.start = torch.cat(starts).to(device, INT)
         self.seat, rank, self.low, self.none = torch.cat(columns, 1).to(device)
         self.rank = rank.to(INT)

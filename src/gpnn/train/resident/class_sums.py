@@ -62,34 +62,41 @@ class LinkLayout:
         by_row: list[Tensor] = []
         by_entry: list[Tensor] = []
         by_column: list[Tensor] = []
-        row = entry = key = block = known = 0
+        rows_before, entries_before, columns_before = 0, 0, 0  # of earlier links, in a batch
+        degrees_before, targets_before = 0, 0  # of earlier links, in the whole set
         for number, (name, link) in enumerate(resident.links.items()):
-            first, high = self._seat(rows, shared, link.rows)
-            wide = link.fold * sum(shared.height[kind] for kind in link.into)
-            count, columns, size = high * replicas, wide * replicas, room[name]
+            first, height = self._seat(rows, shared, link.rows)
+            width = link.fold * sum(shared.height[kind] for kind in link.into)
+            count, columns, size = height * replicas, width * replicas, room[name]
             own = torch.cat([torch.arange(count), torch.zeros(1, dtype=torch.int64)])
-            base, which = torch.full_like(own, block), torch.full_like(own, number)
-            by_row.append(torch.stack([own, own // max(1, high), own + first, base, which]))
-            of = torch.tensor([[link.fold], [wide], [key], [key + columns], [entry]])
-            by_entry.append(of.expand(-1, size))
-            bounds = torch.arange(key, key + columns + 1)
-            by_column.append(torch.stack([bounds, torch.full_like(bounds, entry)]))
-            self.span[name] = slice(entry, entry + size)
-            self.slice[name] = slice(row, row + count + 1)
-            self.back[name] = slice(key, key + columns + 1)
+            base, which = torch.full_like(own, degrees_before), torch.full_like(own, number)
+            by_row.append(torch.stack([own, own // max(1, height), own + first, base, which]))
+            last = columns_before + columns
+            of = [[link.fold], [width], [columns_before], [last], [entries_before]]
+            by_entry.append(torch.tensor(of).expand(-1, size))
+            bounds = torch.arange(columns_before, last + 1)
+            by_column.append(torch.stack([bounds, torch.full_like(bounds, entries_before)]))
+            self.span[name] = slice(entries_before, entries_before + size)
+            self.slice[name] = slice(rows_before, rows_before + count + 1)
+            self.back[name] = slice(columns_before, last + 1)
             if link.weight is not None:
-                self.weights[name] = known, torch.cat([link.weight, link.weight.new_zeros(1)])
-            row, entry, key = row + count + 1, entry + size, key + columns + 1
-            block, known = block + len(link.degree) + 1, known + len(link.target)
-        check_numbers(max(known, key))
+                padded = torch.cat([link.weight, link.weight.new_zeros(1)])
+                self.weights[name] = targets_before, padded
+            rows_before += count + 1
+            entries_before += size
+            columns_before = last + 1
+            degrees_before += len(link.degree) + 1
+            targets_before += len(link.target)
+        check_numbers(max(targets_before, columns_before))
         device, links = resident.components.device, resident.links.values()
         self.own, self.replica, self.row, base, self.link = torch.cat(by_row, 1).to(device)
         self.fold, self.stride, self.key, self.last, begin = torch.cat(by_entry, 1).to(device, INT)
         self.bounds, self.shift = torch.cat(by_column, 1).to(device, INT)
         self.heads = torch.tensor([part.start for part in self.slice.values()], device=device)
         self.padding = torch.tensor([part.stop - 1 for part in self.slice.values()], device=device)
-        self.real = torch.ones(row, dtype=torch.bool, device=device)
-        self.real[self.padding], self.row[self.padding], base[self.padding] = False, 0, block
+        self.real = torch.ones(rows_before, dtype=torch.bool, device=device)
+        self.real[self.padding], self.row[self.padding] = False, 0
+        base[self.padding] = degrees_before
         self.base = base.to(INT)
         none = torch.zeros(1, dtype=torch.int64, device=device)
         degree = torch.cat([*(part for link in links for part in (link.degree, none)), none])
@@ -99,7 +106,7 @@ class LinkLayout:
         adds = [_before(resident, shared, link) for link in links]
         self.add = torch.cat([*adds, none]).to(INT)
         self.size = torch.tensor([room[name] for name in self.span], device=device, dtype=INT)
-        self.number = torch.arange(entry, device=device, dtype=INT) - begin
+        self.number = torch.arange(entries_before, device=device, dtype=INT) - begin
 
     def _seat(self, rows: RowLayout, shared: SharedLayout, kind: str) -> tuple[int, int]:
         """Where the rows of a kind begin among the sources of :meth:`fill`, and how many of them a
@@ -133,8 +140,8 @@ class LinkLayout:
         parts = [links.column[span], links.ptr[self.slice[name]]]
         parts += [links.row[span], links.back_ptr[self.back[name]]]
         if name in self.weights:
-            known, weight = self.weights[name]
-            own = weight[(links.found[span] - known).clamp(0, len(weight) - 1)]
+            before, weight = self.weights[name]
+            own = weight[(links.found[span] - before).clamp(0, len(weight) - 1)]
             parts += [own, own[links.order[span] - span.start]]
         return Segments(*parts)
 

@@ -49,24 +49,23 @@ class EntryLayout:
         base: list[Tensor] = []
         begins: list[Tensor] = []
         padding: list[int] = []
-        at = entry = block = 0
+        rows_before, entries_before = 0, 0  # of earlier directions, in a batch
+        degrees_before = 0  # of earlier directions, in the whole set
         for name, one in directions.items():
             size, taken = room[name], rows.slice[one.rows]
             count = taken.stop - taken.start
             degree += [one.degree, one.degree.new_zeros(1)]
             row += [torch.arange(taken.start, taken.stop), torch.zeros(1, dtype=torch.int64)]
-            base += [torch.full((count,), block), torch.full((1,), -1)]
-            begins.append(torch.full((count + 1,), entry))
-            padding.append(at + count)
-            self.slice[name] = slice(at, at + count + 1)
-            self.span[name] = slice(entry, entry + size)
+            base += [torch.full((count,), degrees_before), torch.full((1,), -1)]
+            begins.append(torch.full((count + 1,), entries_before))
+            padding.append(rows_before + count)
+            self.slice[name] = slice(rows_before, rows_before + count + 1)
+            self.span[name] = slice(entries_before, entries_before + size)
             values.append(one.value)
             tagged.append(one.tag + tags[one.into])
-            at, entry, block = (
-                at + count + 1,
-                entry + size,
-                block + resident.kinds[one.rows].rows + 1,
-            )
+            rows_before += count + 1
+            entries_before += size
+            degrees_before += resident.kinds[one.rows].rows + 1
         check_numbers(sum(map(len, values)))
         none = torch.zeros(1, dtype=torch.int64, device=self.device)
         every = torch.cat([*degree, none])
@@ -78,8 +77,8 @@ class EntryLayout:
         self.base = torch.where(bases < 0, len(every) - 1, bases).to(self.device, INT)
         self.real = (bases >= 0).to(self.device, INT)
         self.begin = torch.cat(begins).to(self.device, INT)
-        self.total = entry
-        self.number = torch.arange(entry, device=self.device, dtype=INT)
+        self.total = entries_before
+        self.number = torch.arange(entries_before, device=self.device, dtype=INT)
         self.padding = torch.tensor(padding, device=self.device)
         self.size = torch.tensor([room[name] for name in directions], device=self.device, dtype=INT)
         counts = torch.stack([one.counts for one in directions.values()], 1)
