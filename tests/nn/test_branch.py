@@ -10,8 +10,8 @@ import torch
 
 from gpnn.data.samples import load_samples
 from gpnn.nn.branch import Branch
+from gpnn.train.loop import train_replicas
 from gpnn.train.replica import Curves, Replica, Schedule
-from gpnn.train.trainer import train_replicas
 
 
 def test_outside_a_capture_a_branch_is_nothing_special() -> None:

@@ -15,8 +15,8 @@ from gpnn.reproduce.data import load_data
 from gpnn.reproduce.jobs import Job, Row
 from gpnn.reproduce.recipe import load_recipe
 from gpnn.train import setup
+from gpnn.train.loop import train_replicas
 from gpnn.train.replica import Replica
-from gpnn.train.trainer import train_replicas
 
 pytestmark = [pytest.mark.data, pytest.mark.usefixtures("one_thread")]
 EPOCHS, LAST, CLEARLY = 15, 5, 0.02

@@ -10,8 +10,8 @@ from gpnn.reproduce.data import load_data, take
 from gpnn.reproduce.jobs import Job, Row
 from gpnn.reproduce.recipe import Recipe, load_recipe
 from gpnn.reproduce.width import count_parameters, widen
+from gpnn.train.loop import train_replicas
 from gpnn.train.replica import Replica, Schedule
-from gpnn.train.trainer import train_replicas
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from gpnn.errors import InputError
-from gpnn.train import trainer as module
+from gpnn.train import loop as module
 from gpnn.train.checkpoint import CHECKPOINT, describe_difference
+from gpnn.train.loop import train_replicas
 from gpnn.train.replica import Curves, Paused, Replica, Schedule
-from gpnn.train.trainer import train_replicas
 from train.sets import node_samples, samples, some_replicas
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -13,10 +13,10 @@ from torch_geometric.nn import GINConv
 from gpnn.nn.model import GPNN
 from gpnn.nn.prepare import prepare
 from gpnn.train.fit import TrainConfig, fit
+from gpnn.train.loop import train_replicas, train_staged, uses_resident
 from gpnn.train.replica import Schedule
 from gpnn.train.setup import set_up
 from gpnn.train.stage import stage
-from gpnn.train.trainer import train_replicas, train_staged, uses_resident
 from train.reference import train_one_by_one
 from train.sets import edge_featured, node_samples, replica, samples
 

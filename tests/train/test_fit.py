@@ -17,15 +17,15 @@ from gpnn.errors import InputError
 from gpnn.graph.graphs import Graphs
 from gpnn.graph.vocabulary import UnseenColours
 from gpnn.nn.bases import register_base
-from gpnn.train import trainer as trainer_module
+from gpnn.train import loop as loop_module
 from gpnn.train.checkpoint import CHECKPOINT
 from gpnn.train.device import pick_device
 from gpnn.train.fit import Fitted, TrainConfig, fit
+from gpnn.train.loop import EpochReport, Trained, train_staged
 from gpnn.train.model_file import load_model
 from gpnn.train.replica import Replica, Schedule
 from gpnn.train.setup import CPU, model_config, set_up
 from gpnn.train.stage import stage
-from gpnn.train.trainer import EpochReport, Trained, train_staged
 from train.cycles import raw, samples
 
 SMALL = {"hidden": 8, "layers": 2}
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 @pytest.fixture(autouse=True)
 def every_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checkpoints after every epoch, not after seconds."""
-    monkeypatch.setattr(trainer_module, "SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(loop_module, "SAVE_SECONDS", 0.0)
 
 
 class Killed(Exception):

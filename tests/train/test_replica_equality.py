@@ -14,10 +14,10 @@ import pytest
 import torch
 
 from gpnn.data.samples import Samples
+from gpnn.train.loop import groups_of, train_replicas, train_staged
 from gpnn.train.replica import Curves, Schedule
 from gpnn.train.setup import CPU, set_up
 from gpnn.train.stage import stage
-from gpnn.train.trainer import groups_of, train_replicas, train_staged
 from train.reference import train_one_by_one
 from train.sets import edge_featured, node_samples, replica, samples, some_replicas
 

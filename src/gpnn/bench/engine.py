@@ -15,10 +15,11 @@ from ..data.samples import Samples, load_samples
 from ..errors import InputError
 from ..train.capture import Capture
 from ..train.device import deterministic, one_thread, pick_device
+from ..train.loop import uses_resident
 from ..train.replica import IntArray, Replica, Schedule
 from ..train.setup import Setup, set_up
 from ..train.stage import stage
-from ..train.trainer import Trainer, uses_resident
+from ..train.trainer import Trainer
 from .eager_loop import EagerLoop
 from .layer import device_name, race
 from .pyg_gin import pyg_run

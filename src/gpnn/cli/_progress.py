@@ -12,7 +12,7 @@ from ._shared import notes
 
 if TYPE_CHECKING:
     from ..nn.model import GPNN
-    from ..train.trainer import EpochReport
+    from ..train.loop import EpochReport
 
 __all__ = ["progress"]
 

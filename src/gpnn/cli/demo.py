@@ -16,7 +16,7 @@ from .stats import stats
 if TYPE_CHECKING:
     from ..data.samples import Samples
     from ..train.fit import Fitted
-    from ..train.trainer import EpochReport
+    from ..train.loop import EpochReport
 
 __all__ = ["demo"]
 

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from ..train.device import pick_device
+from ..train.loop import groups_of, train_staged, uses_resident
 from ..train.replica import Curves, Paused, Schedule
 from ..train.setup import Setup, set_up
 from ..train.stage import Staged, stage
-from ..train.trainer import groups_of, train_staged, uses_resident
 from .data import load_data
 from .jobs import Job
 from .lock import locked

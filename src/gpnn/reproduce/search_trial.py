@@ -20,8 +20,8 @@ import numpy as np
 from ..data.samples import Samples
 from ..errors import InputError
 from ..options import Whole, check_options
+from ..train.loop import train_replicas
 from ..train.replica import Curves, Paused, Replica
-from ..train.trainer import train_replicas
 from .jobs import Job, Row, key_of
 from .protocols import get_protocol
 from .protocols.base import best_epoch

@@ -22,10 +22,10 @@ from ..nn.model import GPNN
 from ..options import Whole, check_options
 from .checkpoint import CHECKPOINT, describe_difference
 from .device import pick_device
+from .loop import EpochReport, Trained, train_sets
 from .model_file import CARD, WEIGHTS, Loaded, Member, load_model, save_model
 from .replica import Replica, Schedule
 from .setup import Setup, model_config, set_up
-from .trainer import EpochReport, Trained, train_sets
 
 __all__ = ["Fitted", "TrainConfig", "fit"]
 
