@@ -52,13 +52,12 @@ def read_table(
         usual: the column of SMILES if it is there, for a model that was trained on it.
     """
     if any(suffix.lower() in (".smi", ".smiles") for suffix in path.suffixes):
-        lines = _decode(path).splitlines()
-        words = [line.split() for line in lines if line.strip() and not line.startswith("#")]
-        return read_molecules([word[0] for word in words])
+        lines = [line.split() for line in _decode(path).splitlines() if not line.startswith("#")]
+        return read_molecules([words[0] if words else "" for words in _without_ends(lines)])
     names, columns, ragged = read_columns(path)
     at = _smiles(path, names, columns, smiles or (usual if usual in names else None))
     texts = columns.pop(at)
-    split = _split(path, columns)
+    split = _split(path, columns, ragged)
     if targets is None:
         targets = _find_targets(path, columns)
     if at in targets:
@@ -69,7 +68,10 @@ def read_table(
             f"{path} has no column {absent[0]!r} to learn or check; its columns are "
             f"{one_of(names)}."
         )
-    reasons = {row: f"{got} of {len(names)} columns" for row, got in ragged.items()}
+    reasons = {
+        row: f"{got} of {len(names)} columns" if got else "blank line"
+        for row, got in ragged.items()
+    }
     return read_molecules(texts, {name: columns[name] for name in targets}, split, at, reasons)
 
 
@@ -106,14 +108,14 @@ def read_molecules(
 
 
 def read_columns(path: Path) -> tuple[list[str], dict[str, list[str]], dict[int, int]]:
-    """Column names, columns of text, and the fields of rows that have too few."""
+    """Column names, columns of text, and the fields of rows that have too few. A blank line between
+    rows is a row without fields, so that rows keep their numbers."""
     text = _decode(path)
     first = text.split("\n", 1)[0]
     delimiter = max(("\t", ";", ","), key=first.count)
     reader = csv.reader(io.StringIO(text), delimiter=delimiter)
-    rows: list[list[str]] = []
     try:
-        rows.extend(row for row in reader if row)
+        rows = _without_ends(list(reader))
     except csv.Error as error:
         raise InputError(f"{where(path, reader.line_num - 1)}: not a CSV ({error}).") from None
     if len(rows) < 2:
@@ -126,6 +128,12 @@ def read_columns(path: Path) -> tuple[list[str], dict[str, list[str]], dict[int,
     padded = [fields + [""] * (len(names) - len(fields)) for fields in rows]
     columns = {name: [row[k].strip() for row in padded] for k, name in enumerate(names)}
     return names, columns, ragged
+
+
+def _without_ends(rows: list[list[str]]) -> list[list[str]]:
+    """Without the blank lines before the first row and after the last."""
+    full = [number for number, row in enumerate(rows) if row]
+    return rows[full[0] : full[-1] + 1] if full else []
 
 
 def _decode(path: Path) -> str:
@@ -162,13 +170,17 @@ def _smiles(path: Path, names: list[str], columns: Mapping[str, Any], given: str
     )
 
 
-def _split(path: Path, columns: dict[str, list[str]]) -> list[str] | None:
-    """A column named split, taken out: train, valid or test in every row."""
+def _split(
+    path: Path, columns: dict[str, list[str]], ragged: Mapping[int, int]
+) -> list[str] | None:
+    """A column named split, taken out: train, valid or test in every row that is read."""
     name = next((name for name in columns if name.lower() == "split"), None)
     if name is None:
         return None
     words = columns.pop(name)
     parts = [_SPLITS.get(word.lower(), "") for word in words]
+    for row in ragged:
+        parts[row] = parts[row] or "train"  # it is skipped
     if "" in parts:
         row = parts.index("")
         raise InputError(

@@ -1,0 +1,44 @@
+"""Tables of molecules: rows keep the numbers that a spreadsheet shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpnn.data.table import read_columns, read_table
+from gpnn.errors import InputError
+
+pytest.importorskip("rdkit", reason="molecules need RDKit")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_blank_line_is_a_row_that_is_skipped(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "table.csv"
+    lines = ["", "smiles,y,split", "CCO,1,train", "", "CCC,2,test", "CCN", "CCCl,3,train", "", ""]
+    path.write_bytes(end.join(lines).encode())
+    raw = read_table(path, targets=["y"])
+    assert raw.ids == ("CCO", "CCC", "CCCl")
+    assert raw.rows.tolist() == [0, 2, 4]
+    assert [(one.row, one.reason) for one in raw.skipped] == [
+        (1, "blank line"),
+        (3, "1 of 3 columns"),
+    ]
+    assert raw.split is not None
+    assert raw.split["test"].tolist() == [1] and raw.split["train"].tolist() == [0, 2]
+
+
+def test_a_blank_line_of_a_smi_file_too(tmp_path: Path) -> None:
+    path = tmp_path / "molecules.smi"
+    path.write_text("# a comment\n\nCCO ethanol\n\nCCC propane\n\n")
+    raw = read_table(path)
+    assert raw.rows.tolist() == [0, 2]
+    assert [(one.row, one.reason) for one in raw.skipped] == [(1, "no SMILES")]
+
+
+def test_a_table_of_blank_lines(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    for text, said in (("\n\n\n", "no header and no rows"), ("smiles\n\n", "a header and no rows")):
+        path.write_text(text)
+        with pytest.raises(InputError, match=said):
+            read_columns(path)
