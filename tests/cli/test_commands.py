@@ -225,3 +225,9 @@ def test_help_and_mistakes_need_no_heavy_import():
             check=False,
         )
         assert done.returncode == 0, done.stderr
+
+
+def test_brackets_of_a_molecule_are_not_markup(gpnn):
+    done = gpnn("partition", "smiles:c1cc[nH]c1")
+    assert done.code == 0
+    assert "smiles:c1cc[nH]c1 partitioned by core-degree" in done.out

@@ -161,9 +161,11 @@ def test_predict_keeps_columns(model: Path, tmp_path: Path) -> None:
     source, out = tmp_path / "new.csv", tmp_path / "found.csv"
     source.write_text("name,smiles,kind,reason\na,CCO,x,r\nb,what,y,r\n\nd,CCCC,,r\n")
     words = ["predict", str(model), str(source), "--keep", "kind", "--keep", "name"]
-    with pytest.warns(UserWarning, match=r"1 of 3 rows"):
+    with pytest.warns(UserWarning, match=r"2 of 4 rows"):
         run(*words, "--out", str(out))
     rows = rows_of(out)
+    assert [row["row"] for row in rows] == ["1", "2", "3", "4"]
+    assert rows.pop(2)["reason"] == "blank line"
     assert list(rows[0])[:5] == ["row", "input", "kind", "name", "prediction"]
     told = [(row["input"], row["kind"], row["name"], row["reason"] != "") for row in rows]
     assert told == [("CCO", "x", "a", False), ("what", "y", "b", True), ("CCCC", "", "d", False)]

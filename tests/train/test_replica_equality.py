@@ -117,6 +117,13 @@ def test_node_tasks(base: str, kind: str | None) -> None:
     both(data, {**SMALL, "base": base, **options}, some_replicas(len(data)), Schedule(epochs=4))
 
 
+def test_node_tasks_in_blocks() -> None:
+    """Walks and features that GPNN shares with its base ask for an encoder."""
+    data = node_samples()
+    options = {"base": "gcn", "walks": 4, "join": "inside", "block": "feed-forward"}
+    both(data, {**SMALL, **options}, some_replicas(len(data)), Schedule(epochs=3))
+
+
 def test_every_replica_halves_its_step_size_on_its_own_plateau() -> None:
     """Against PyTorch's scheduler, with steps so large that nothing gets better for long."""
     data = samples("regression")

@@ -67,7 +67,5 @@ def samples_of(
     with working(f"reading {source} …"):
         samples = load_samples(source, target or None, smiles, task, data, strict, **options)
     if str(samples.graphs.normalised):
-        notes().print(
-            f"{source}: {samples.graphs.normalised}", markup=False, soft_wrap=True, style="dim"
-        )
+        notes().print(f"{source}: {samples.graphs.normalised}", soft_wrap=True, style="dim")
     return samples

@@ -25,11 +25,10 @@ def progress(
     console = notes()
 
     def started(model: GPNN, done: int) -> None:
-        console.print(f"model     {model}", markup=False, soft_wrap=True)
+        console.print(f"model     {model}", soft_wrap=True)
         if done:
             console.print(
                 f"resuming after epoch {done} of the run in {folder} (--fresh starts over)",
-                markup=False,
                 soft_wrap=True,
             )
 
@@ -46,7 +45,11 @@ def progress(
 
     bar = Progress(
         *(TextColumn("epoch"), MofNCompleteColumn(), BarColumn(bar_width=12)),
-        *(TextColumn("{task.description}"), TextColumn("ETA"), TimeRemainingColumn(compact=True)),
+        *(
+            TextColumn("{task.description}", markup=False),
+            TextColumn("ETA"),
+            TimeRemainingColumn(compact=True),
+        ),
         console=console,
     )
     job = bar.add_task("preparing the graphs …", total=epochs)
@@ -70,7 +73,7 @@ def _lines(epochs: int) -> Callable[[EpochReport], None]:
             each = (now - since) / (report.epoch - first) if report.epoch > first else None
             left = f"  ETA {(epochs - report.epoch) * each:.0f} s at most" if each else ""
             text = f"epoch {report.epoch}/{epochs}  {_said(report)}{left}"
-            notes().print(text, markup=False, soft_wrap=True)
+            notes().print(text, soft_wrap=True)
 
     return tick
 

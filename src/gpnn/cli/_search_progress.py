@@ -21,7 +21,7 @@ def search_progress() -> Iterator[tuple[Progress | None, Callable[[Trial], None]
     console = notes()
 
     def finished(trial: Trial) -> None:
-        console.print(_line(trial), markup=False, soft_wrap=True)
+        console.print(_line(trial), soft_wrap=True)
 
     if not console.is_terminal:
         yield None, finished
@@ -29,7 +29,7 @@ def search_progress() -> Iterator[tuple[Progress | None, Callable[[Trial], None]
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     bar = Progress(
-        *(TextColumn("{task.description}"), BarColumn(bar_width=24)),
+        *(TextColumn("{task.description}", markup=False), BarColumn(bar_width=24)),
         *(TextColumn("ETA"), TimeRemainingColumn(compact=True)),
         console=console,
         transient=True,

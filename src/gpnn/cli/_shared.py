@@ -12,6 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.text import Text
 
     from ..graph.graphs import Graphs
 
@@ -54,7 +55,7 @@ def notes() -> Console:
     """The console for everything that is not the result: standard error."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, markup=False)
 
 
 def command_line(*left_out: str) -> str:
@@ -80,9 +81,18 @@ def show(*tables: RenderableType) -> None:
     """Print results for people on standard output."""
     from rich.console import Console
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    width = None if sys.stdout.isatty() else 120
+    console = Console(highlight=False, markup=False, width=width)
     for table in tables:
-        console.print(table, markup=False)
+        console.print(table)
+
+
+def styled(text: str, style: str) -> Text:
+    """Text in a style. Consoles here read no markup: brackets in the texts of users, such as the
+    atom [nH], stay what they are."""
+    from rich.text import Text
+
+    return Text(text, style)
 
 
 @contextmanager
@@ -92,7 +102,7 @@ def working(what: str) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    with console.status(what):
+    with console.status(styled(what, "")):
         yield
 
 
@@ -103,7 +113,7 @@ def load(source: str, data: str | None) -> Graphs:
     with working(f"reading {source} …"):
         graphs = resolve(source, data)
     if graphs.num_nodes == 0:
-        notes().print(f"[yellow]{source} holds no vertices.[/yellow]")
+        notes().print(f"{source} holds no vertices.", style="yellow")
     if str(graphs.normalised):
-        notes().print(f"[dim]{source}: {graphs.normalised}[/dim]")
+        notes().print(f"{source}: {graphs.normalised}", style="dim")
     return graphs

@@ -106,7 +106,7 @@ def train(
 def _progress() -> Callable[[str], None]:
     """Prints what is being measured, on standard error."""
     console = notes()
-    return lambda text: console.print(f"[dim]{text}[/dim]")
+    return lambda text: console.print(text, style="dim")
 
 
 def _command(name: str, device: str, quick: bool) -> str:

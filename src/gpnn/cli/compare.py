@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import InputError
-from ._shared import Data, Json, Schemes, emit, load, notes, show, working
+from ._shared import Data, Json, Schemes, emit, load, notes, show, styled, working
 
 if TYPE_CHECKING:
     from ..graph.graphs import Graphs
@@ -84,7 +84,7 @@ def _pair(left: str, right: str | None, data: str | None) -> tuple[list[str], li
                 f"{', '.join(NAMED_PAIRS)}."
             )
         pair, first, second = named_pair(left)
-        notes().print(f"[dim]{pair.story}[/dim]")
+        notes().print(pair.story, style="dim")
         return [pair.left, pair.right], [first, second]
     graphs = [load(left, data), load(right, data)]
     for name, found in zip((left, right), graphs, strict=True):
@@ -108,7 +108,11 @@ def _show(names: list[str], graphs: list[Graphs], findings: list[Finding], label
         for name, g in zip(names, graphs, strict=True)
     )
     table = Table("method", "distinguishes?", "round", "witness", title=title, title_justify="left")
-    words = {True: "[bold green]yes[/bold green]", False: "no", None: "[yellow]unknown[/yellow]"}
+    words: dict[bool | None, Any] = {
+        True: styled("yes", "bold green"),
+        False: "no",
+        None: styled("unknown", "yellow"),
+    }
     for finding in findings:
         table.add_row(
             str(finding.method),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._shared import Data, Json, emit, show, working
+from ._shared import Data, Json, emit, show, styled, working
 
 if TYPE_CHECKING:
     from ..data.statistics import DatasetStatistics, PaperStatistics
@@ -88,7 +88,6 @@ def _get(name: str) -> str:
 
 def _table(rows: list[dict[str, Any]], root: Path | None) -> Any:
     from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table(title="counted here (printed in the paper)", title_justify="left")
@@ -103,16 +102,16 @@ def _table(rows: list[dict[str, Any]], root: Path | None) -> Any:
             table.add_section()
             task = row["task"]
         found = row["found"]
-        where = "[yellow]not found[/yellow]" if found is None else escape(_short(found, root))
+        where: Any = styled("not found", "yellow") if found is None else _short(found, root)
         if "problem" in row:
-            where = f"[red]{escape(row['problem'])}[/red]"
+            where = styled(row["problem"], "red")
         table.add_row(row["name"], *_cells(row), where)
     return table
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def _cells(row: dict[str, Any]) -> list[Any]:
     counted, paper = row["statistics"], row["paper"]
-    cells = []
+    cells: list[Any] = []
     for column in ("graphs", "nodes", "edges", "classes", "features"):
         ours = "–" if counted is None else _number(counted[column])
         if counted is not None and column == "classes":
@@ -121,7 +120,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
         if counted is not None and column == "features":
             ours += _FEATURES[counted["kind"]]
         text = ours if paper[column] is None else f"{ours} ({paper[column]:,})"
-        cells.append(f"[yellow]{text}[/yellow]" if column in row["differs"] else text)
+        cells.append(styled(text, "yellow") if column in row["differs"] else text)
     return cells
 
 

@@ -172,7 +172,7 @@ def _explained(found: Fitted, samples: Samples, out: Path) -> None:
         explanation_table(why),
         *summary(why),
     )
-    notes().print(f"another one: gpnn explain {out / 'model'} MUTAG:1 --member 0", markup=False)
+    notes().print(f"another one: gpnn explain {out / 'model'} MUTAG:1 --member 0")
 
 
 @contextmanager
@@ -185,13 +185,17 @@ def _progress(total: int) -> Iterator[Callable[[str, EpochReport], None]]:
             if report.epoch == report.epochs:
                 accuracy = report.valid["accuracy"]
                 text = f"{name}: {len(accuracy)} folds, validation accuracy {accuracy.mean():.3f}"
-                console.print(text, markup=False, soft_wrap=True)
+                console.print(text, soft_wrap=True)
 
         yield line
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description:32}"), BarColumn(bar_width=24), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description:32}", markup=False),
+        BarColumn(bar_width=24),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console) as bar:
         job = bar.add_task("training …", total=total)
         yield lambda name, _: bar.update(job, advance=1, description=f"training {name}, all folds")

@@ -8,7 +8,7 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import Any
 
-from ._shared import Data, Json, emit, show
+from ._shared import Data, Json, emit, show, styled
 
 __all__ = ["doctor"]
 
@@ -32,14 +32,13 @@ def doctor(data: Data = None, json: Json = False) -> None:
     if json:
         emit(report)
         return
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table("", "", "", show_header=False)
     for section in ("system", "packages", "extras", "data", "cache"):
         for name, row in report[section].items():
-            mark = "[green]✓[/green]" if row["ok"] else "[yellow]–[/yellow]"
-            table.add_row(mark, name, escape(row["text"]))
+            mark = styled("✓", "green") if row["ok"] else styled("–", "yellow")
+            table.add_row(mark, name, row["text"])
         table.add_section()
     show(table)
 

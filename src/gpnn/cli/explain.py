@@ -77,7 +77,7 @@ def explain(
     name = source
     if len(samples.graphs) > 1:
         name = f"{source}, row {samples.rows[number] + 1} ({samples.ids[number]})"
-        notes().print(f"explaining {name}", markup=False)
+        notes().print(f"explaining {name}")
     if json:
         emit({"model": str(model), "source": name, "out": str(out)} | found.to_dict())
     else:
@@ -86,7 +86,7 @@ def explain(
     what = "class" if loaded.encoder.task.has_classes else "target"
     title = f"{name}: {what} {found.output}, {_score(found)}"
     save(draw_explanation(samples.graphs[number], found, title, names), out)
-    notes().print(f"wrote {out}", markup=False)
+    notes().print(f"wrote {out}")
 
 
 def _pick(samples: Samples, source: str, graph: int | None, row: int | None) -> int:

@@ -86,7 +86,7 @@ def _run(suite: Any, methods: list[Any], run_suite: Any) -> dict[str, Any]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -148,5 +148,5 @@ def _show(result: dict[str, Any], about: str) -> None:
     if result["suite"] == "brec":
         table.add_section()
         for name, figure in QUOTED_BREC.items():
-            table.add_row(f"{name} [dim](quoted)[/dim]", str(figure))
+            table.add_row(f"{name} (quoted)", str(figure), style="dim")
     show(table)

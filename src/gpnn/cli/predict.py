@@ -72,7 +72,7 @@ def predict(
     if out is not None:
         write_csv(out, header, rows)
         notes().print(f"wrote {out}: {len(rows):,} rows, {len(samples.skipped):,} without a "
-                      "prediction", markup=False, soft_wrap=True)  # fmt: skip
+                      "prediction", soft_wrap=True)  # fmt: skip
     if json:
         emit({"model": str(model), "source": source,
               "rows": [dict(zip(header, row, strict=True)) for row in rows]})  # fmt: skip

@@ -164,7 +164,7 @@ def _tell_quick() -> None:
 
     limits = ", ".join(f"{name} {most}" for name, most in QUICK_LIMITS.items())
     text = f"QUICK: a sample of the data, and of a recipe at most {limits}"
-    notes().print(text, markup=False, soft_wrap=True)
+    notes().print(text, soft_wrap=True)
 
 
 @contextmanager
@@ -176,9 +176,12 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
     from ..reproduce.workers import Watch
 
     console = notes()
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=20))
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=20))
     bar = Progress(
-        *columns, TextColumn("{task.fields[text]}"), TimeElapsedColumn(), console=console
+        *columns,
+        TextColumn("{task.fields[text]}", markup=False),
+        TimeElapsedColumn(),
+        console=console,
     )
     total, lines, last = [0, 0], {}, [time.monotonic()]
 
@@ -192,7 +195,7 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
             bar.update(lines[job.name], completed=done, text=text)
             if not console.is_terminal and time.monotonic() - last[0] > QUIET_SECONDS:
                 last[0] = time.monotonic()
-                console.print(f"at {job.name}: {text}", markup=False, soft_wrap=True)
+                console.print(f"at {job.name}: {text}", soft_wrap=True)
 
         def ended(self, job: Job, ending: str, seconds: float) -> None:
             bar.remove_task(lines.pop(job.name))
@@ -201,17 +204,17 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
             text = (
                 f"{total[0]}/{total[1]}  {job.name}: {_WORDS.get(ending, ending)}, {seconds:.1f} s"
             )
-            console.print(text, markup=False, soft_wrap=True)
+            console.print(text, soft_wrap=True)
 
     def planned(jobs: list[Job], already: int, spent: str) -> None:
         total[1] = len(jobs)
         if jobs or already:
             took = f" ({spent})" if already else ""
             text = f"{len(jobs)} trainings to do, {already} done already{took}"
-            console.print(text, markup=False, soft_wrap=True)
+            console.print(text, soft_wrap=True)
 
     def tell(what: str) -> None:
-        console.print(f"counting {what}", markup=False, soft_wrap=True)
+        console.print(f"counting {what}", soft_wrap=True)
 
     if not console.is_terminal:
         bar.disable = True
@@ -225,7 +228,7 @@ def _tell(done: Reproduced, files: list[Path], tables: tuple[str, ...]) -> None:
     show("\n".join(f"wrote {path}" for path in files))
     if outcome.left:
         text = f"{outcome.left} out of time: give the same command again to resume."
-        notes().print(text, markup=False, soft_wrap=True)
+        notes().print(text, soft_wrap=True)
     if outcome.refused:
         name, reason = next(iter(outcome.refused.items()))
         more = f" (and {len(outcome.refused) - 1} more)" if len(outcome.refused) > 1 else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._shared import Json, emit, show
+from ._shared import Json, emit, show, styled
 
 __all__ = ["schemes"]
 
@@ -29,5 +29,5 @@ def schemes(json: Json = False) -> None:
 
     table = Table("scheme", "colour of a vertex", "cost", "against 1-WL", show_lines=True)
     for scheme in found:
-        table.add_row(f"[bold]{scheme.name}[/bold]", scheme.definition, scheme.cost, scheme.power)
+        table.add_row(styled(scheme.name, "bold"), scheme.definition, scheme.cost, scheme.power)
     show(table, "Put a number for k or r (wl-3, ego-2). Join schemes with '+': core+triangle.")

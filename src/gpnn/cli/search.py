@@ -157,7 +157,6 @@ def _tell(plan: Search, minutes: float | None, folder: Path) -> None:
         f"budget    {plan.trials} trials{whole} of {plan.per_trial} models, halved twice{time}\n"
         f"chosen    on validation samples alone; test samples are not looked at\n"
         f"folder    {folder}",
-        markup=False,
         soft_wrap=True,
     )
 

@@ -167,7 +167,7 @@ def train(
         files.append(folder / "folds.csv")
         _write_folds(files[1], samples, fitted)
     if fitted.resumed and fitted.resumed == max(fitted.loaded.about["epochs"]):
-        notes().print("the run was finished already: nothing was trained", markup=False)
+        notes().print("the run was finished already: nothing was trained")
     if json:
         emit(_document(source, samples, fitted, folder))
     else:
@@ -231,7 +231,6 @@ def _tell_samples(
         f"schedule  at most {config.epochs} epochs in batches of {config.batch_size}, step size "
         f"{config.lr:g} halved every {config.halve_every}; patience {config.patience}; epoch "
         f"chosen by {chosen} on valid",
-        markup=False,
         soft_wrap=True,
     )
 

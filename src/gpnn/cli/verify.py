@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._shared import Data, Json, command_line, emit, notes, show
+from ._shared import Data, Json, command_line, emit, notes, show, styled
 
 __all__ = ["verify"]
 
@@ -44,7 +44,7 @@ def verify(
     claims = select_claims(claim)
     console = notes()
     with console.status("verifying …") as status:
-        result = run(domains, claims, data, lambda text: status.update(text))
+        result = run(domains, claims, data, lambda text: status.update(styled(text, "")))
     if out is not None:
         write_text(out, to_markdown(result, command_line("--out", "-o", "--data")))
         console.print(f"wrote {out}")
@@ -62,7 +62,7 @@ def _show(result: dict[str, Any]) -> None:
     table = Table("claim", "domain", "pairs", "cases", "verdict", title_justify="left")
     styles = {True: "green", False: "bold red", None: "yellow"}
     for row in result["rows"]:
-        word = f"[{styles[row['holds']]}]{verdict(row)}[/]"
+        word = styled(verdict(row), styles[row["holds"]])
         table.add_row(row["claim"], row["domain"], f"{row['pairs']:,}", str(row["cases"]), word)
     show(table)
     for row in result["rows"]:

@@ -41,8 +41,9 @@ def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GP
     """The shape of a network for these samples; ``options`` are fields of it to choose freely.
 
     Where they are not given, the base is GINE if edges have labels or features and GIN else, and
-    dropout is 0.5, or 0 for a regression. Vertices with float features get the plain shape: the
-    base as PyG stacks it, under a linear head.
+    dropout is 0.5, or 0 for a regression. Vertices with float features get the plain shape, the
+    base as PyG stacks it under a linear head, unless ``walks`` or ``join="inside"`` ask for an
+    encoder.
     """
     encoder, task = samples.encoder, samples.task
     decided = {
@@ -64,7 +65,8 @@ def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GP
     }
     if task.node_level:
         usual["component_feature"] = False  # one graph has one count, the same for every vertex
-    if task.node_level and encoder.features:
+    encoded = Structure.split(options)[0].walks > 0 or options.get("join") == "inside"
+    if task.node_level and encoder.features and not encoded:
         usual |= {"encoder": None, "norm": None, "head": "linear"}
     return GPNNConfig.make(**{**usual, **options, **decided})
 

@@ -28,6 +28,9 @@ Place = Callable[[int], str]
 
 _MAGIC = re.compile(rb"\A>>(graph6|sparse6)<<")
 
+MAX_SPARSE = 10_000_000
+"""Vertices of a graph in sparse6, whose header alone may name billions."""
+
 
 def read_graph6(path: Path) -> Graphs:
     """Every line of a ``.g6`` (or ``.s6``) file."""
@@ -148,6 +151,15 @@ def _either(line: bytes, place: str) -> Graphs:
 def _sparse6(line: bytes, place: str) -> Graphs:
     import networkx as nx
 
+    text = np.frombuffer(line[1:], np.uint8)
+    if len(text):
+        start, length = np.zeros(1, np.int64), np.array([len(text)])
+        size = int(_sizes(text, start, length, lambda _: place)[0][0])
+        if size > MAX_SPARSE:
+            raise InputError(
+                f"{place}: {size:,} vertices; sparse6 of up to {MAX_SPARSE:,} is read. Give a "
+                "larger graph as an edge list or .npz."
+            )
     decode: Any = nx.from_sparse6_bytes
     try:
         graph = decode(line)
