@@ -48,8 +48,8 @@ class Number:
         if not inside or (self.above and value == self.low) or (self.below and value == self.high):
             bounds = f"above {self.low:g}" if self.above else f"{self.low:g} or more"
             if self.high != math.inf:
-                bounds = f"at least {self.low:g} and {'below' if self.below else 'at most'} "
-                bounds += f"{self.high:g}"
+                lower = f"above {self.low:g}" if self.above else f"at least {self.low:g}"
+                bounds = f"{lower} and {'below' if self.below else 'at most'} {self.high:g}"
             raise InputError(f"{name} must be {bounds}; got {value!r}.")
         return float(value)
 

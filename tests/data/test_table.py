@@ -42,3 +42,10 @@ def test_a_table_of_blank_lines(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(InputError, match=said):
             read_columns(path)
+
+
+def test_blank_lines_change_neither_delimiter_nor_target(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("\n\nsmiles,label of row,value\nCCO,a,1.5\n\nCCC,b,2.5\n\nCCN,c,3.5\n")
+    assert read_columns(path)[0] == ["smiles", "label of row", "value"]
+    assert list(read_table(path).targets) == ["value"]

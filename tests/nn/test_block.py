@@ -9,10 +9,11 @@ from torch import Tensor
 
 from gpnn.errors import InputError
 from gpnn.graph.convert import as_graphs
-from gpnn.nn.block import BLOCKS, Block, VirtualNode
+from gpnn.nn.block import Block, VirtualNode
 from gpnn.nn.model import GPNN
 from gpnn.nn.norm import WeightedBatchNorm
 from gpnn.nn.prepare import prepare
+from gpnn.options import RULES
 
 SIZES = (5, 1, 4)
 
@@ -28,7 +29,7 @@ def normed(x: Tensor, norm: WeightedBatchNorm) -> Tensor:
     )
 
 
-@pytest.mark.parametrize("kind", BLOCKS)
+@pytest.mark.parametrize("kind", RULES["block"].values)
 def test_a_block_is_its_formula(kind: str) -> None:
     torch.manual_seed(0)
     block = Block(6, kind, dropout=0.0).double()
@@ -80,12 +81,15 @@ def test_inside_both_read_the_same_features() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"join": "inside", "base": None}, "needs a base of ours"),
+        ({"join": "inside", "base": None}, "needs a built-in base"),
         ({"join": "inside", "block": "plain"}, "needs block='residual' or 'feed-forward'"),
         ({"join": "within"}, "join cannot be 'within'. Choose one of beside, inside"),
         ({"block": "dense"}, "block cannot be 'dense'"),
         ({"walks": 65}, "walks must be a whole number from 0 to 64"),
         ({"virtual_node": 1}, "virtual_node must be True or False"),
+        ({"virtual_node": True, "layers": 1}, "it needs two layers or more"),
+        ({"virtual_node": True, "level": "node"}, "no use where outputs belong to vertices"),
+        ({"join": "inside", "norm": None}, "needs norm='batch'"),
     ],
 )
 def test_what_does_not_go_together_is_refused(options: dict, said: str) -> None:
@@ -99,6 +103,8 @@ def test_labels_need_labels() -> None:
         prepare(graphs, labels=True)
     with pytest.raises(InputError, match="whole numbers or one-hot rows"):
         prepare(graphs, labels=True, x=torch.randn(3, 2))
+    none = prepare(graphs, labels=True, x=torch.tensor([[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]))
+    assert set(none.classes.start[:, 5]) == {0, 1, 2}  # no label is the reserved one
     hot = prepare(graphs, labels=True, x=torch.eye(3)[[0, 2, 0]])
     codes = prepare(graphs, labels=True, x=torch.tensor([[0, 7], [2, 7], [0, 8]]))
     assert (hot.classes.start == codes.classes.start).all()

@@ -57,9 +57,9 @@ def search(
     out: Annotated[
         Path | None, Option("--out", "-o", help="Output folder. Default: searches/DATASET-MODEL.")
     ] = None,
-    seed: Annotated[int, Option(help="Random seed of the draw of settings.")] = 0,
+    seed: Annotated[int, Option(help="Random seed for drawing settings.")] = 0,
     quick: Annotated[
-        bool, Option("--quick", help="Use a small sample of graphs and epochs, as a trial run.")
+        bool, Option("--quick", help="Use a small sample of graphs and epochs, to test the setup.")
     ] = False,
     fresh: Annotated[
         bool, Option("--fresh/--resume", help="Start over, or resume the search in --out.")
@@ -154,7 +154,8 @@ def _tell(plan: Search, minutes: float | None, folder: Path) -> None:
     notes().print(
         f"{quick}search    {plan.recipe.name}, {plan.row.title}\n"
         f"space     {plan.space}\n"
-        f"budget    {plan.trials} trials{whole} of {plan.per_trial} models, halved twice{time}\n"
+        f"budget    {plan.trials} trials{whole} of {plan.per_trial} models{time}; the better half "
+        "goes on after 1/4 and 1/2 of the epochs\n"
         f"chosen    on validation samples alone; test samples are not looked at\n"
         f"folder    {folder}",
         soft_wrap=True,
@@ -176,7 +177,7 @@ def _document(plan: Search, found: Searched, folder: Path) -> dict[str, Any]:
 def _show(plan: Search, found: Searched) -> None:
     from rich.table import Table
 
-    from ..data.tasks import higher_is_better
+    from ..reproduce.search import ranked
 
     if found.best is None:
         reasons = [trial.reason for trial in found.trials if trial.reason]
@@ -188,9 +189,8 @@ def _show(plan: Search, found: Searched) -> None:
         table.add_column(name, justify="right")
     for name in plan.space.dimensions:
         table.add_column(name, justify="right")
-    measured = [trial for trial in found.trials if trial.value is not None]
-    sign = -1 if higher_is_better(found.metric) else 1
-    for trial in sorted(measured, key=lambda t: (-t.rung, sign * (t.value or 0.0)))[:SHOWN]:
+    order = ranked(found.trials, found.metric)
+    for trial in sorted(order, key=lambda trial: -trial.rung)[:SHOWN]:
         spread = "" if trial.std is None else f" ± {trial.std:.4f}"
         cells = [str(trial.number), str(trial.epochs), f"{trial.value:.4f}{spread}"]
         cells += [str(trial.epoch)]

@@ -63,14 +63,17 @@ def train(
         Option("--labels", help="Include the labels of both vertices in the colour of a pair."),
     ] = False,
     walks: Annotated[
-        int, Option(help="Add return probabilities of this many random walks to the features.")
+        int, Option(help="Add random-walk return probabilities for this many walk lengths.")
     ] = 0,
     block: Annotated[
         str, Option(help="What surrounds a layer: plain, residual or feed-forward.")
     ] = "residual",
     join: Annotated[
         str,
-        Option(help="GPNN beside its base, each with features of its own, or inside it."),
+        Option(
+            help="beside (GPNN and base have features of their own, joined in the head) or inside "
+            "(both share features in every layer)."
+        ),
     ] = "beside",
     virtual_node: Annotated[
         bool, Option("--virtual-node", help="Add a vertex that is joined to all others.")

@@ -44,7 +44,12 @@ def read_graph_folder(folder: Path, targets: Sequence[str] | None = None) -> Raw
 
 
 def _listed(folder: Path, targets: Sequence[str] | None) -> tuple[list[Path], dict[str, list[str]]]:
-    names, columns, _ = read_columns(folder / LABELS)
+    names, columns, ragged = read_columns(folder / LABELS)
+    blank = {row for row, fields in ragged.items() if not fields}
+    columns = {
+        name: [value for row, value in enumerate(values) if row not in blank]
+        for name, values in columns.items()
+    }
     if "file" not in names or len(names) < 2:
         raise InputError(
             f"{folder / LABELS} has the columns {one_of(names)}. It needs one named file and one "

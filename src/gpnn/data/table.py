@@ -111,7 +111,7 @@ def read_columns(path: Path) -> tuple[list[str], dict[str, list[str]], dict[int,
     """Column names, columns of text, and the fields of rows that have too few. A blank line between
     rows is a row without fields, so that rows keep their numbers."""
     text = _decode(path)
-    first = text.split("\n", 1)[0]
+    first = text.lstrip("\r\n").split("\n", 1)[0]
     delimiter = max(("\t", ";", ","), key=first.count)
     reader = csv.reader(io.StringIO(text), delimiter=delimiter)
     try:
@@ -216,4 +216,5 @@ def _is_name(name: str, values: list[str]) -> bool:
     """Whether a column names the rows: by its header, or as text that never repeats."""
     if name.lower() in _NAMES:
         return True
-    return column(values).dtype.kind != "f" and len(set(values)) == len(values)
+    words = [value for value in values if value]
+    return column(values).dtype.kind != "f" and len(set(words)) == len(words)

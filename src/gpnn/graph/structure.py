@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from ..errors import InputError
@@ -11,7 +11,7 @@ from ..options import check_options
 from .refine.gpnn import interaction_type
 from .schemes import Scheme, get_scheme
 
-__all__ = ["BASE_ALONE", "Structure"]
+__all__ = ["Structure"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,12 @@ class Structure:
             raise InputError(f"Give either a structure or {', '.join(own)}, not both.")
         return (whole if isinstance(whole, cls) else cls(**whole)), rest
 
+    @property
+    def base_alone(self) -> Structure:
+        """What a base GNN without GPNN reads of the same: random walks, and nothing else that
+        costs anything."""
+        return replace(BASE_ALONE, layers=self.layers, walks=self.walks)
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -76,4 +82,4 @@ def _scheme_name(scheme: str | Scheme) -> str:
 
 
 BASE_ALONE = Structure("trivial", "cross", layers=1)
-"""What is read of the structure for a base GNN without GPNN: nothing that costs anything."""
+"""One part, and nothing to learn on it."""

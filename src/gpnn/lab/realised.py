@@ -54,7 +54,7 @@ EPSILON = 1e-7
 LEAST_LAYERS, BLIND_LAYERS, MOST_LAYERS = 2, 6, 24
 MARGIN = 100.0
 """Training ends early once T² exceeds the threshold by this factor."""
-ABOVE_NOISE = 1_000.0
+ABOVE_NOISE, LEAST_NOISE = 1_000.0, 1e-12
 VERTEX_EPS, PAIR_EPS = 1.0, 0.1
 SCALE = 100.0
 
@@ -82,7 +82,7 @@ class PairResult:
 
     @property
     def untrained(self) -> bool:
-        return self.signal > ABOVE_NOISE * self.noise
+        return self.signal > ABOVE_NOISE * max(self.noise, LEAST_NOISE)
 
     @property
     def reliable(self) -> bool:
@@ -243,7 +243,7 @@ def realise_suite(
         category = suite.categories[p]
         by_category[category] = by_category.get(category, 0) + result.distinguishes
     return {
-        "test": "gpnn",
+        "test": CONTROL if scheme == CONTROL else "gpnn",
         "scheme": scheme,
         "interactions": interactions,
         "d": d,

@@ -126,7 +126,7 @@ def run_suite(
 
 def method_of(row: dict[str, Any]) -> str:
     """What a row of results is called."""
-    if row["scheme"] == CONTROL:
+    if row["test"] == CONTROL:
         return "GIN alone (control)"
     kind = row["test"], row["scheme"], row["interactions"], row["d"], row.get("distances", False)
     return str(Method(*kind))

@@ -9,9 +9,7 @@ from .dropout import Dropout
 from .linear import Linear
 from .norm import MLP, WeightedBatchNorm
 
-__all__ = ["BLOCKS", "Block", "VirtualNode"]
-
-BLOCKS = ("plain", "residual", "feed-forward")
+__all__ = ["Block", "VirtualNode"]
 
 
 class Block(nn.Module):
@@ -24,13 +22,13 @@ class Block(nn.Module):
         \text{feed-forward:} \quad & x''_v = x'_v
             + \mathrm{drop}\big(\mathrm{ReLU}(\mathrm{norm}(x'_v) A)\, B\big)
 
-    y being what the layer made; a feed-forward block is a residual one with a perceptron behind it,
-    twice as wide inside.
+    y being what the layer made; a feed-forward block is a residual one followed by a perceptron
+    of twice the width.
 
     Args:
         features: width.
         kind: ``plain``, ``residual`` or ``feed-forward``.
-        dropout: the share that is dropped.
+        dropout: probability.
         relu: whether there is a ReLU; ``bias``: whether the normalisation has a bias.
 
     Shapes: x, y [..., n, features] → [..., n, features].

@@ -17,7 +17,7 @@ BASIS_ABOVE = 32
 
 
 def usual_weights(parts: int) -> str:
-    """What of the weights belongs to a part where nobody chose: a matrix of its own, or, above 32
+    """What of the weights belongs to a part by default: a matrix of its own, or, above 32
     parts, a mixture of shared ones. Parts are counted over all graphs that are known when a network
     is made (training, validation and test together), the reserved part included, so that all folds
     of a dataset have networks of one kind."""
@@ -32,19 +32,10 @@ class Level(StrEnum):
 
 
 _CHECKED = (
-    *("outputs", "parts", "features", "hidden", "edge_features", "dropout", "readout", "jump"),
-    *(
-        "combine",
-        "pair_update",
-        "pair_activation",
-        "block",
-        "join",
-        "head",
-        "level",
-        "component_feature",
-    ),
-    *("colours_only", "virtual_node", "gpnn"),
-)
+    "outputs", "parts", "features", "hidden", "edge_features", "dropout", "readout", "jump",
+    "combine", "pair_update", "pair_activation", "block", "join", "head", "level",
+    "component_feature", "colours_only", "virtual_node", "gpnn",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -64,17 +55,17 @@ class GPNNConfig:
         encoder: ``linear`` maps node features to the width before the base GNN reads them;
             ``None`` lets it read them as they are.
         norm: ``batch`` normalises after every layer of the base GNN and before the head; ``None``
-            leaves that out. With ``encoder=None`` and a linear head, the base GNN is then PyG's
-            stack of the same layer.
+            leaves that out, and the blocks of the base GNN with it. With ``encoder=None`` and a
+            linear head, the base GNN is then PyG's stack of the same layer.
         combine: how Equation 3 reads β_u and α_vu: ``pairwise``, together; or ``linear``, one by
             one, as the paper's appendix builds it.
         block: what surrounds a layer, of the base GNN and of GPNN alike: ``plain``, ``residual`` or
             ``feed-forward``, see :class:`~gpnn.nn.block.Block`.
         virtual_node: whether a vertex that is joined to all others carries messages between the
             layers.
-        join: how GPNN meets its base: ``beside`` it, as in the paper, each with features of its own
-            that the head reads together; or ``inside``, layer by layer, both reading and adding to
-            the same features.
+        join: how GPNN is combined with its base: ``beside`` it, as in the paper, each with features
+            of its own that the head reads together; or ``inside``, layer by layer, both reading and
+            adding to the same features.
         part_weights: what of the weights belongs to a part: ``own`` matrices, as in the paper, a
             mixture of a shared ``basis``, or shared matrices ``scaled`` by part, see
             :class:`~gpnn.nn.parts.PartLinear`.
@@ -138,9 +129,18 @@ class GPNNConfig:
             raise InputError("encoder=None goes with neither walks nor join='inside'.")
         if self.join == "inside" and self.gpnn:
             if self.base not in ("gin", "gine", "gcn", "gat", "sage"):
-                raise InputError("join='inside' needs a base of ours: gin, gine, gcn, gat or sage.")
-            if self.block == "plain" or self.norm is None:
+                raise InputError(
+                    "join='inside' needs a built-in base: gin, gine, gcn, gat or sage."
+                )
+            if self.block == "plain":
                 raise InputError("join='inside' needs block='residual' or 'feed-forward'.")
+            if self.norm is None:
+                raise InputError("join='inside' needs norm='batch'.")
+        if self.virtual_node and (self.level == Level.NODE or self.structure.layers == 1):
+            raise InputError(
+                "virtual_node carries messages between graph-level layers: it needs two layers or "
+                "more, and has no use where outputs belong to vertices of one graph."
+            )
 
     @property
     def vertex_labels(self) -> int:

@@ -17,7 +17,7 @@ from ..graph.convert import as_graphs, is_a
 from ..graph.graphs import Graphs
 from ..graph.partition import Partition, partition, unique_rows
 from ..graph.schemes import get_scheme
-from ..graph.structure import BASE_ALONE, Structure
+from ..graph.structure import Structure
 from ..graph.vocabulary import UnseenColours, Vocabulary
 from .batch import GraphBatch
 from .prepare import prepare_graphs
@@ -123,7 +123,7 @@ def batch_of(data: Any, model: GPNN) -> GraphBatch:
     with warnings.catch_warnings():
         if model.training:
             warnings.simplefilter("ignore", UnseenColours)
-        structure = config.structure if config.gpnn else BASE_ALONE
+        structure = config.structure if config.gpnn else config.structure.base_alone
         ready = prepare_graphs(
             plain,
             structure,

@@ -312,18 +312,19 @@ def prepare_graphs(
 
 def label_codes(x: Tensor | None) -> IntArray:
     """The label of every vertex: the first column of codes, such as the element of an atom, or
-    which entry of a one-hot row is set."""
+    which entry of a one-hot row is set; one past the last where none is."""
     if x is None or not x.shape[1]:
         raise InputError("labels=True needs labels of vertices, and these graphs have none.")
     if not x.is_floating_point():
         codes: IntArray = x[:, 0].numpy()
         return codes
-    if not bool(((x == 0) | (x == 1)).all() and (x.sum(1) == 1).all()):
+    total = x.sum(1)
+    if not bool(((x == 0) | (x == 1)).all() and (total <= 1).all() and total.any()):
         raise InputError(
             "labels=True needs labels of vertices: whole numbers or one-hot rows. These graphs "
             "have numbers as features. Leave labels out."
         )
-    return x.argmax(1).numpy()
+    return torch.where(total > 0, x.argmax(1), x.shape[1]).numpy()
 
 
 def _check_lengths(**given: tuple[Any, int]) -> None:

@@ -147,4 +147,5 @@ def quick_recipe(recipe: Recipe) -> Recipe:
     """A recipe for a small sample: few epochs, few seeds, a narrow network."""
     space = replace(recipe.nested, trials=min(2, recipe.nested.trials), seeds=1)
     small = {name: min(most, getattr(recipe, name)) for name, most in QUICK_LIMITS.items()}
+    small["warmup"] = min(recipe.warmup, small["epochs"] - 1)
     return replace(recipe, nested=space, bases={}, **small)

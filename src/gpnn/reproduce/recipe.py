@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NETWORK", "Recipe", "Space", "list_recipes", "load_recipe", "read_recipe"]
 
-SPLITS = ("random", "geom-gcn")
 NETWORK = (
     *("layers", "hidden", "d", "distances", "labels", "walks", "readout", "jump", "head"),
     *("encoder", "norm", "component_feature", "combine", "block", "join", "part_weights"),
@@ -139,6 +138,9 @@ class Recipe:
         for name in ("name", "dataset", "title"):
             if not isinstance(getattr(self, name), str):
                 raise InputError(f"{name} must be text; got {getattr(self, name)!r}.")
+        check_options(self, (), {"warmup": Whole(0, self.epochs - 1)})
+        if self.cosine and self.halve_every:
+            raise InputError("cosine does not go with halve_every. Set halve_every = 0.")
         object.__setattr__(self, "title", self.title or self.name)
         refuse_unknown(self.bases, "bases", {"gin", "gcn", "gat", "sage"})
         for base, changes in self.bases.items():
@@ -212,7 +214,7 @@ def read_recipe(path: str | Path) -> Recipe:
     content.setdefault("name", path.stem)
     content.setdefault("dataset", content["name"])
     try:
-        refuse_unknown(content, "a recipe", {"extends"} | {f.name for f in fields(Recipe)})
+        refuse_unknown(content, "a recipe", {"extends"} | _FIELDS)
         nested = content.pop("nested", {})
         refuse_unknown(nested, "nested", {f.name for f in fields(Space)})
         return Recipe(**content, nested=Space(**nested))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from typing import Any
 
 from .paper import Figure
@@ -140,12 +141,22 @@ def _recipes(part: Part) -> list[str]:
 
 def _recipe(recipe: Recipe) -> str:
     rate = f"halved every {recipe.halve_every}" if recipe.halve_every else "constant"
+    rate = "along a cosine" if recipe.cosine else rate
+    rate += f" after {recipe.warmup} epochs of warm-up" if recipe.warmup else ""
+    rate += f", halved on plateaus of {recipe.plateau}" if recipe.plateau else ""
+    usual = {field.name: field.default for field in fields(Recipe)}
+    more = [
+        f"{name} {getattr(recipe, name)}"
+        for name in ("block", "virtual_node", "walks", "combine", "join", "labels", "part_weights")
+        if getattr(recipe, name) != usual[name]
+    ]
     reach = f"d {recipe.d}{' with distances' if recipe.distances else ''}"
     return (
         f"{recipe.layers} layers, hidden {recipe.hidden}, batches of {recipe.batch_size}, "
         f"{recipe.epochs} epochs, lr {recipe.lr:g} {rate}, dropout {recipe.dropout:g}, "
         f"weight decay {recipe.weight_decay:g}, readout {recipe.readout}, head {recipe.head}, edge "
-        f"labels {'read' if recipe.edge_labels else 'not read'}; GPNN: {reach}."
+        f"labels {'read' if recipe.edge_labels else 'not read'}; GPNN: "
+        f"{', '.join([reach, *more])}."
     )
 
 

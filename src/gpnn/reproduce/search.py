@@ -6,8 +6,8 @@ that differ in step size, decay or dropout alone are trained side by side as rep
 Every trial of every rung is kept in ``trials.jsonl``; the best of the last rung becomes the recipe.
 
 No model is given a test sample. On a TU collection the validation graphs of one fold are test
-graphs of another; what is found so is a recipe, not a result. ``tu-nested`` remains the figure to
-believe.
+graphs of another; what is found so is a recipe, not a result. ``tu-nested`` remains the result to
+report.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .search_trial import (
     validation_replicas,
 )
 
-__all__ = ["Search", "Searched", "best_recipe", "run_search"]
+__all__ = ["Search", "Searched", "best_recipe", "ranked", "run_search"]
 
 BEST = "best.toml"
 Progress = Callable[[int, Sequence[int], float], None]
@@ -64,10 +64,10 @@ def run_search(
     progress: Progress | None = None,
     finished: Callable[[Trial], None] | None = None,
 ) -> Searched:
-    """Go on with the search in ``out`` until it is complete or the time is spent.
+    """Run or resume the search in ``out`` until it is complete or the time is spent.
 
     Args:
-        minutes: after which the training at work is left and the search stops; it can be resumed.
+        minutes: after which the current training is interrupted; the search can be resumed.
         fresh: forget the search in the folder.
         progress: called with a rung, the numbers of the trials at work, and the share of their
             training that is done.
@@ -82,6 +82,7 @@ def run_search(
             raise InputError(f"Another search is running in {out}. Wait, or choose another folder.")
         if fresh:
             (out / LOG).unlink(missing_ok=True)
+            (out / BEST).unlink(missing_ok=True)
             shutil.rmtree(out / "work", ignore_errors=True)
         samples = load_data(search.recipe, data, search.quick)
         validation_replicas(search, search.recipe, samples, data)
@@ -117,7 +118,7 @@ def run_search(
 
 
 def best_recipe(search: Search, best: Trial, metric: str) -> str:
-    """The recipe of a trial as a file, with a word on where it comes from."""
+    """The recipe of a trial as a file, with a comment on its origin."""
     spread = "" if best.std is None else f" ± {best.std:.4f}"
     head = [
         f"# Found by a search: trial {best.number} of {search.trials}, {search.per_trial} models "
@@ -144,7 +145,7 @@ def _sets(
     return [own[at : at + size] for own in found.values() for at in range(0, len(own), size)]
 
 
-def _ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
+def ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
     """Those that have a value, best first, the earlier first among equals."""
     measured = [trial for trial in trials if trial.value is not None]
     sign = -1 if higher_is_better(metric) else 1
@@ -153,15 +154,15 @@ def _ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
 
 def _better_half(log: TrialLog, alive: Sequence[int], rung: int, metric: str) -> list[int]:
     trials = [trial for n in alive if (trial := log.find(n, rung)) is not None]
-    return [trial.number for trial in _ranked(trials, metric)[: -(-len(trials) // 2)]]
+    return [trial.number for trial in ranked(trials, metric)[: -(-len(trials) // 2)]]
 
 
 def _best(log: TrialLog, metric: str) -> Trial | None:
     """The best trial of the last rung that any finished."""
     for rung in range(len(RUNGS), 0, -1):
-        ranked = _ranked([trial for trial in log.trials if trial.rung == rung], metric)
-        if ranked:
-            return ranked[0]
+        best = ranked([trial for trial in log.trials if trial.rung == rung], metric)
+        if best:
+            return best[0]
     return None
 
 

@@ -30,7 +30,7 @@ from .run_job import OutOfTime
 from .search_log import Trial
 from .search_space import SearchSpace
 
-__all__ = ["PER_REPLICA", "Search", "rung_recipe", "train_trials", "validation_replicas"]
+__all__ = ["PER_REPLICA", "RUNGS", "Search", "rung_recipe", "train_trials", "validation_replicas"]
 
 QUICK_EPOCHS, QUICK_MODELS = 4, 2
 RUNGS = (0.25, 0.5, 1.0)
@@ -88,12 +88,10 @@ class Search:
 def rung_recipe(search: Search, values: Mapping[str, Any], rung: int) -> Recipe:
     """The recipe of a trial in a rung, counted from 1: the whole schedule in fewer epochs."""
     recipe = replace(search.recipe, bases={}, **values)
-    if search.quick:
-        recipe = replace(recipe, epochs=min(recipe.epochs, QUICK_EPOCHS))
-    share = RUNGS[rung - 1]
-    epochs = max(1, round(recipe.epochs * share))
+    whole = min(recipe.epochs, QUICK_EPOCHS) if search.quick else recipe.epochs
+    epochs = max(1, round(whole * RUNGS[rung - 1]))
     shorter = {
-        name: max(1, round(getattr(recipe, name) * share))
+        name: max(1, round(getattr(recipe, name) * epochs / recipe.epochs))
         for name in ("halve_every", "plateau", "warmup")
         if getattr(recipe, name)
     }
@@ -145,6 +143,10 @@ def train_trials(
             progress=progress,
         )
     except InputError as error:  # too large for the memory, say
+        if len(numbers) > 1:
+            each = zip(numbers, settings, strict=True)
+            rest = (rung, samples, out, data, device, progress)
+            return [t for n, own in each for t in train_trials(search, [n], [own], *rest)]
         reason = str(error)
     except Paused:
         raise OutOfTime from None

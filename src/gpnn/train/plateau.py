@@ -11,12 +11,13 @@ __all__ = ["Plateau"]
 
 
 class Plateau:
-    """Per replica: after ``patience`` epochs in a row without a better one, half the step size.
+    """Per replica: after more than ``patience`` epochs in a row without a better one, half the step
+    size.
 
     It only uses the device, so that it can be captured.
 
     Args:
-        checked: whether a replica has a validation part, [R]; without one it never gets tired.
+        checked: whether a replica has a validation part, [R]; without one it never does that.
 
     Attributes:
         best: the best value so far, larger being better, [R]; ``since``: epochs since then, [R].
@@ -34,9 +35,9 @@ class Plateau:
         better = value > self.best
         self.best.copy_(torch.where(better, value, self.best))
         self.since.copy_(torch.where(better, 0, self.since + self.checked))
-        tired = self.since > self.patience
-        self.since.masked_fill_(tired, 0)
-        factor = torch.where(tired, 0.5, 1.0).to(self.adam.lr.dtype)
+        stalled = self.since > self.patience
+        self.since.masked_fill_(stalled, 0)
+        factor = torch.where(stalled, 0.5, 1.0).to(self.adam.lr.dtype)
         self.adam.lr.mul_(factor[self.adam.owner])
 
     def state(self) -> dict[str, Tensor]:

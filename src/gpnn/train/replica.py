@@ -69,8 +69,8 @@ class Schedule:
         halve_every: epochs after which the step size is halved, or ``None`` for never.
         cosine: whether the step size falls to zero along a cosine.
         warmup: epochs over which the step size first rises from near zero.
-        plateau: epochs without a better one on the validation part after which a replica halves its
-            step size; ``None``: never.
+        plateau: a replica halves its step size after more than so many epochs without a better one
+            on the validation part, as PyTorch's ``ReduceLROnPlateau`` does; ``None``: never.
         steps: random batches that make an epoch; ``None``: one pass, in batches that differ by at
             most one graph. A node task takes one step with the whole graph.
         patience: epochs without a better one on the validation part after which a replica stops;
@@ -94,6 +94,8 @@ class Schedule:
             optional=("halve_every", "steps", "patience", "plateau"),
         )
         check_options(self, (), {"warmup": Whole(0, self.epochs - 1)})
+        if self.cosine and self.halve_every is not None:
+            raise InputError("cosine does not go with halve_every. Set halve_every to None.")
 
     def rate(self, epoch: int) -> float:
         """The factor of the step size in an epoch, counted from 0."""

@@ -14,12 +14,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..data.raw import DEGREE
 from ..data.samples import Samples
 from ..data.structure_cache import cached_classes, cached_partition
 from ..data.tasks import Task
 from ..errors import InputError
 from ..graph.partition import Partition
-from ..graph.structure import BASE_ALONE, Structure
+from ..graph.structure import Structure
 from ..graph.vocabulary import Vocabulary
 from ..nn.bases import BASES
 from ..nn.config import GPNNConfig, Level, usual_weights
@@ -77,8 +78,13 @@ def base_alone(options: Mapping[str, Any]) -> dict[str, Any]:
     if options.get("gpnn", True):
         return dict(options)
     structure, rest = Structure.split(options)
-    one_part = replace(BASE_ALONE, layers=structure.layers, walks=structure.walks)
-    return {"component_feature": False, **rest, "structure": one_part}
+    usual = Structure()
+    idle = [name for name in ("d", "distances", "labels")
+            if getattr(structure, name) != getattr(usual, name)]  # fmt: skip
+    idle += ["join"] if rest.get("join", "beside") != "beside" else []
+    if idle:
+        raise InputError(f"gpnn=False trains the base GNN alone: leave out {', '.join(idle)}.")
+    return {"component_feature": False, **rest, "structure": structure.base_alone}
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,6 +289,8 @@ def set_up(
     base = options.get("base")
     if isinstance(base, nn.Module):
         options["base"] = "custom"
+    if Structure.split(options)[0].labels and samples.encoder.kind == DEGREE:
+        raise InputError("labels=True needs labels of vertices, and these graphs have none.")
     cut = cached_partition(samples.graphs, Structure.split(options)[0].scheme)
     config = model_config(samples, cut.num_parts + 1, options)
     own = base if isinstance(base, nn.Module) else None
