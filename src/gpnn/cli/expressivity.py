@@ -104,7 +104,7 @@ def _realise(suite: Any, methods: list[Any], jobs: int, device: str) -> dict[str
     from rich.progress import Progress
 
     from ..lab.realised import realise_suite
-    from ..lab.suites import CONTROL
+    from ..lab.suites import CONTROL, method_of
 
     results = []
     kinds = [(CONTROL, "edges", 1), *((one.scheme, one.interactions, one.d) for one in methods)]
@@ -119,6 +119,8 @@ def _realise(suite: Any, methods: list[Any], jobs: int, device: str) -> dict[str
                 progress=lambda *_, task=task: bar.advance(task),
             )
             results.append(row)
+            counts = f"{row['exact']} exact, {row['untrained']} untrained"
+            notes().print(f"{method_of(row)}: {counts}, {row['distinguished']} trained")
     return {"suite": suite.name, "pairs": suite.size, "results": results}
 
 
