@@ -302,7 +302,13 @@ def test_an_interrupt_is_stored(table: Path, tmp_path: Path) -> None:
     words = ["train", str(table), "--out", str(tmp_path / "m"), "--epochs", "4000"]
     words += ["--patience", "4000", "--hidden", "8", "--layers", "2", "--device", "cpu"]
     command = [sys.executable, "-m", "gpnn", *words]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        # What is started in the background of a shell ignores Ctrl-C, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
         assert process.stderr is not None
         for line in process.stderr:
             if line.startswith("epoch "):
