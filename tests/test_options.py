@@ -12,8 +12,8 @@ from gpnn.graph.structure import Structure
 from gpnn.nn.config import GPNNConfig
 from gpnn.options import RULES, Choice, Flag, Number, Whole, check_options
 from gpnn.reproduce.recipe import Recipe
-from gpnn.train.fit import TrainConfig
 from gpnn.train.replica import Replica, Schedule
+from gpnn.train.train_config import TrainConfig
 
 
 @pytest.mark.parametrize(

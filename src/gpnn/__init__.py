@@ -82,9 +82,9 @@ if TYPE_CHECKING:
     from .train.estimators import GPNNClassifier as GPNNClassifier
     from .train.estimators import GPNNRegressor as GPNNRegressor
     from .train.explain import explain as explain
-    from .train.fit import TrainConfig as TrainConfig
     from .train.fit import fit as fit
     from .train.model_file import load_model as load_model
+    from .train.train_config import TrainConfig as TrainConfig
 
 
 def __getattr__(name: str) -> Any:

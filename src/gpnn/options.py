@@ -15,7 +15,7 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["RULES", "Choice", "Flag", "Number", "Rule", "Whole", "check_options"]
+__all__ = ["MAX_WALKS", "RULES", "Choice", "Flag", "Number", "Rule", "Whole", "check_options"]
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,13 @@ class Flag:
 
 Rule = Whole | Number | Choice | Flag
 
+MAX_WALKS = 64
+
 RULES: dict[str, Rule] = {
     # what is read of the structure
     "d": Whole(1, 5),
     "layers": Whole(1, 32),
-    "walks": Whole(0, 64),
+    "walks": Whole(0, MAX_WALKS),
     "distances": Flag(),
     "labels": Flag(),
     # the network

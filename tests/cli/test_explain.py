@@ -10,7 +10,8 @@ import pytest
 
 from gpnn.cli.explain import vertex_names
 from gpnn.data.samples import load_samples
-from gpnn.train.fit import TrainConfig, fit
+from gpnn.train.fit import fit
+from gpnn.train.train_config import TrainConfig
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -313,7 +313,8 @@ def test_mistakes_are_told_and_mended(screen):
 def test_a_model_and_its_parts(screen, serve, tmp_path):
     from gpnn.data.samples import load_samples
     from gpnn.explore.predict import Predictor
-    from gpnn.train.fit import TrainConfig, fit
+    from gpnn.train.fit import fit
+    from gpnn.train.train_config import TrainConfig
 
     fit(load_samples("MUTAG"), {"layers": 1, "hidden": 8},
         TrainConfig(epochs=1, device="cpu"), folder=tmp_path / "toy")  # fmt: skip

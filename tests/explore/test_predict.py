@@ -13,7 +13,8 @@ from gpnn.explore.gallery import gallery
 from gpnn.explore.parse import parse
 from gpnn.explore.predict import Predictor
 from gpnn.train.explain import explain
-from gpnn.train.fit import TrainConfig, fit
+from gpnn.train.fit import fit
+from gpnn.train.train_config import TrainConfig
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 CARD = ("n", "edges", "node_labels", "edge_labels", "smiles")

@@ -185,6 +185,18 @@ def test_the_reserved_part_starts_at_zero():
     assert pair(torch.tensor([[1, 2, 0, 0, 0, 0, 0]])).all()
 
 
+def test_scaled_maps_are_one_matrix_with_a_scale_and_shift_per_part():
+    torch.manual_seed(0)
+    layer = PartLinear(torch.arange(4), 3, "scaled", bias=True)
+    with torch.no_grad():
+        layer.gain[:3] = torch.randn(3, 3)
+    x, part, scale = torch.randn(5, 3), torch.tensor([0, 0, 1, 2, 2]), torch.randn(4)
+    found = layer(x, part, torch.tensor([[0, 2, 0], [2, 3, 1], [3, 5, 2]]), scale)
+    shifted = (x @ layer.weight[0]) * layer.gain[part] + layer.bias[part]
+    torch.testing.assert_close(found, scale[part, None] * shifted)
+    assert not layer(x[:1], part[:1], torch.tensor([[0, 1, 3]]), torch.ones(4)).any()
+
+
 @pytest.mark.parametrize("weights", ["own", "basis", "scaled"])
 def test_a_map_before_the_maps_of_parts_is_joined_with_them(weights):
     layer = PartLinear(torch.arange(4), 3, weights, bias=True)

@@ -308,6 +308,22 @@ def test_a_trial_that_fails_is_counted_and_not_repeated(
     assert found.best.values == {"layers": 1}
 
 
+def test_a_set_too_large_for_the_memory_is_trained_one_by_one(
+    trainer: Callable[[Trainer], list[Any]], tmp_path: Path
+) -> None:
+    def fails(_: Samples, model: Any, replicas: Sequence[Replica], *rest: Any, **more: Any) -> Any:
+        if len(replicas) > 2:
+            raise InputError("does not fit")
+        return pretend(_, model, replicas, *rest, **more)
+
+    space = {"lr": [0.1, 0.01, 0.001, 0.0001]}
+    trainer(fails)
+    apart = go(make(space, trials=4), tmp_path / "apart")
+    trainer(pretend)
+    together = go(make(space, trials=4), tmp_path / "together")
+    assert _facts(apart) == _facts(together) and not any(t.reason for t in apart.trials)
+
+
 def test_no_point_is_tried_twice_and_a_small_space_is_tried_whole() -> None:
     space = {"layers": {"low": 1, "high": 3}, "lr": [0.1, 0.01], "jump": ["cat", "last"]}
     search = make(space, trials=99)

@@ -12,11 +12,12 @@ from torch_geometric.nn import GINConv
 
 from gpnn.nn.model import GPNN
 from gpnn.nn.prepare import prepare
-from gpnn.train.fit import TrainConfig, fit
+from gpnn.train.fit import fit
 from gpnn.train.loop import train_replicas, train_staged, uses_resident
 from gpnn.train.replica import Schedule
 from gpnn.train.setup import set_up
 from gpnn.train.stage import stage
+from gpnn.train.train_config import TrainConfig
 from train.reference import train_one_by_one
 from train.sets import edge_featured, node_samples, replica, samples
 

@@ -17,9 +17,10 @@ from gpnn.graph.graphs import Graphs
 from gpnn.nn.batch import GraphBatch
 from gpnn.nn.model import GPNN
 from gpnn.train.explain import MAX_PARTS, explain, part_sums
-from gpnn.train.fit import TrainConfig, fit
+from gpnn.train.fit import fit
 from gpnn.train.model_file import Loaded, Member
 from gpnn.train.shapley import shapley
+from gpnn.train.train_config import TrainConfig
 from train.cycles import raw, samples
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -20,12 +20,13 @@ from gpnn.nn.bases import register_base
 from gpnn.train import loop as loop_module
 from gpnn.train.checkpoint import CHECKPOINT
 from gpnn.train.device import pick_device
-from gpnn.train.fit import Fitted, TrainConfig, fit
+from gpnn.train.fit import Fitted, fit
 from gpnn.train.loop import EpochReport, Trained, train_staged
 from gpnn.train.model_file import load_model
 from gpnn.train.replica import Replica, Schedule
 from gpnn.train.setup import CPU, model_config, set_up
 from gpnn.train.stage import stage
+from gpnn.train.train_config import TrainConfig
 from train.cycles import raw, samples
 
 SMALL = {"hidden": 8, "layers": 2}

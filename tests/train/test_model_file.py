@@ -9,8 +9,9 @@ import torch
 from gpnn.data.samples import encode_samples
 from gpnn.errors import InputError
 from gpnn.graph.vocabulary import UnseenColours
-from gpnn.train.fit import Fitted, TrainConfig, fit
+from gpnn.train.fit import Fitted, fit
 from gpnn.train.model_file import Loaded, load_model, save_model
+from gpnn.train.train_config import TrainConfig
 from train.cycles import raw, samples
 
 pytestmark = pytest.mark.usefixtures("one_thread")

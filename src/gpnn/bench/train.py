@@ -13,12 +13,12 @@ from ..data.datasets import locate
 from ..data.samples import Samples, load_samples
 from ..train.capture import Capture
 from ..train.device import deterministic, one_thread, pick_device
-from ..train.fit import TrainConfig
 from ..train.loop import uses_resident
 from ..train.memory import keep_freed_memory
 from ..train.replica import Replica, Schedule
 from ..train.setup import Setup, set_up
 from ..train.stage import stage
+from ..train.train_config import TrainConfig
 from ..train.trainer import Trainer
 from .eager_loop import EagerLoop
 from .layer import device_name, race

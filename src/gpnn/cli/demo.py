@@ -74,7 +74,8 @@ def _cross_validate(
     """All folds side by side, for the same number of epochs; the networks of GPNN are kept."""
     from ..data.split import make_folds
     from ..train.device import one_thread
-    from ..train.fit import TrainConfig, fit
+    from ..train.fit import fit
+    from ..train.train_config import TrainConfig
 
     train = TrainConfig(epochs=epochs, patience=epochs, device="cpu")
     with one_thread():

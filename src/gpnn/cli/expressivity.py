@@ -104,16 +104,19 @@ def _realise(suite: Any, methods: list[Any], jobs: int, device: str) -> dict[str
     from rich.progress import Progress
 
     from ..lab.realised import realise_suite
-    from ..lab.suites import CONTROL, method_of
+    from ..lab.suites import method_of
 
     results = []
-    kinds = [(CONTROL, "edges", 1), *((one.scheme, one.interactions, one.d) for one in methods)]
+    kinds: list[tuple[str, dict[str, Any]]] = [("GIN", {"gpnn": False})]
+    for one in methods:
+        options = {"scheme": one.scheme, "interactions": one.interactions, "d": one.d}
+        kinds.append((str(one), options))
     with Progress(console=notes(), transient=True) as bar:
-        for kind in kinds:
-            task = bar.add_task(" ".join(map(str, kind)), total=suite.size)
+        for name, options in kinds:
+            task = bar.add_task(name, total=suite.size)
             row = realise_suite(
                 suite,
-                *kind,
+                **options,
                 jobs=jobs,
                 device=device,
                 progress=lambda *_, task=task: bar.advance(task),

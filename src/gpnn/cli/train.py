@@ -16,7 +16,8 @@ from ._shared import Data, Json, Scheme, emit, notes, show
 if TYPE_CHECKING:
     from ..data.samples import Samples
     from ..data.split import Split
-    from ..train.fit import Fitted, TrainConfig
+    from ..train.fit import Fitted
+    from ..train.train_config import TrainConfig
 
 __all__ = ["train"]
 
@@ -120,7 +121,8 @@ def train(
     from ..graph.structure import Structure
     from ..plots.curves import draw_curves
     from ..plots.save import save
-    from ..train.fit import TrainConfig, fit
+    from ..train.fit import fit
+    from ..train.train_config import TrainConfig
 
     if baseline and (d != 1 or distances or labels or join != "beside"):
         raise InputError(

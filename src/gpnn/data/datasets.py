@@ -24,8 +24,8 @@ def data_folder(data: str | Path | None = None) -> Path | None:
         return None
     folder = Path(given).expanduser()
     if not folder.is_dir():
-        advice = "the data folder" if data is not None else "GPNN_DATA,"
-        raise InputError(f"There is no folder {folder} ({advice} you named). Check the path.")
+        origin = "the data folder" if data is not None else "GPNN_DATA,"
+        raise InputError(f"There is no folder {folder} ({origin} you named). Check the path.")
     return folder
 
 

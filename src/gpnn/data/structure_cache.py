@@ -70,8 +70,8 @@ def cached_classes(
 
     if graphs.num_nodes < SMALL:
         return compute()
-    arrays = {**_arrays(graphs), "part": part, "edge_labels": edge_labels}
-    arrays |= {} if vertex_labels is None else {"vertex_labels": vertex_labels}
+    labels = {"edge_labels": edge_labels, "vertex_labels": vertex_labels}
+    arrays = {**_arrays(graphs), "part": part, **labels}
     read = ("interactions", "d", "layers", "distances")
     options = {name: value for name, value in structure.to_dict().items() if name in read}
     found = recall(key_of("classes", arrays, **options), lambda: _pack(compute()))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..options import RULES, Whole
+from ..options import MAX_WALKS, Whole
 from .convert import as_graphs
 
 __all__ = ["walk_encodings"]
@@ -32,7 +32,7 @@ def walk_encodings(source: Any, steps: int = 20) -> NDArray[np.float64]:
     """
     from .kernels.walks import walk_returns
 
-    steps = Whole(1, RULES["walks"].high).read("steps", steps)  # type: ignore[union-attr]
+    steps = Whole(1, MAX_WALKS).read("steps", steps)
     graphs = as_graphs(source)
     found: NDArray[np.float64] = walk_returns(graphs.ptr, graphs.indptr, graphs.indices, steps)
     return found

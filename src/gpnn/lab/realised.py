@@ -40,10 +40,11 @@ from torch import Tensor
 from ..graph.graphs import Graphs
 from ..graph.partition import partition
 from ..graph.refine import gpnn as exact_gpnn
+from ..graph.refine import wl
 from ..nn.model import GPNN
 from ..nn.norm import WeightedBatchNorm
 from ..nn.prepare import Prepared, prepare
-from .suites import CONTROL, Suite
+from .suites import GIN, Suite
 
 __all__ = ["THRESHOLD", "PairResult", "hotelling", "realise", "realise_suite"]
 
@@ -104,21 +105,20 @@ def hotelling(left: Tensor, right: Tensor) -> float:
 def realise(
     left: Graphs,
     right: Graphs,
-    scheme: str,
+    scheme: str = "trivial",
     interactions: str = "edges",
     d: int = 1,
     *,
+    gpnn: bool = True,
     hidden: int = 32,
     epochs: int = 10,
     lr: float = 1e-3,
     seed: int = 0,
     device: str = "cpu",
 ) -> PairResult:
-    """Judge one network on one pair, before and after training. With ``CONTROL`` as the scheme, the
-    network is a GIN."""
-    exact, layers = (False, BLIND_LAYERS) if scheme == CONTROL else _needed(
-        left, right, scheme, interactions, d
-    )  # fmt: skip
+    """Judge one network on one pair, before and after training; without ``gpnn`` a GIN, whose exact
+    counterpart is 1-WL."""
+    exact, layers = _needed(left, right, scheme, interactions, d, gpnn)
     rng = np.random.default_rng(seed)
     place = rng.permutation(3 * COPIES)  # the graphs are mixed, so that batches hold both
     first, second, again = place[:COPIES], place[COPIES : 2 * COPIES], place[2 * COPIES :]
@@ -126,9 +126,8 @@ def realise(
     for at in second:
         copies[at] = right
     graphs = Graphs.concatenate([one.relabelled(rng.permutation(one.num_nodes)) for one in copies])
-    cut = "trivial" if scheme == CONTROL else scheme
-    ready = prepare(graphs, scheme=cut, interactions=interactions, d=d, layers=layers)
-    model = _network(ready, hidden, seed, scheme != CONTROL).to(device)
+    ready = prepare(graphs, scheme=scheme, interactions=interactions, d=d, layers=layers)
+    model = _network(ready, hidden, seed, gpnn).to(device)
     batches = [
         ready.batch(np.concatenate([first[i : i + 8], second[i : i + 8]])).to(device, torch.float64)
         for i in range(0, COPIES, 8)
@@ -180,10 +179,12 @@ def _gap(left: Tensor, right: Tensor) -> float:
     return float((left - right).abs().max())
 
 
-def _needed(left: Graphs, right: Graphs, scheme: str, kind: str, d: int) -> tuple[bool, int]:
+def _needed(
+    left: Graphs, right: Graphs, scheme: str, kind: str, d: int, gpnn: bool
+) -> tuple[bool, int]:
     """Whether the exact refinement distinguishes the pair, and the layers to give the network."""
     both = Graphs.concatenate([left, right])
-    found = exact_gpnn(both, partition(both, scheme).colours, kind, d)
+    found = exact_gpnn(both, partition(both, scheme).colours, kind, d) if gpnn else wl(both)
     first = found.first_difference(0, 1)
     if first is None:
         return False, int(np.clip(found.stable.max(), LEAST_LAYERS, BLIND_LAYERS))
@@ -214,10 +215,11 @@ def _pool(jobs: int) -> Iterator[Callable[..., Iterable[PairResult]]]:
 
 def realise_suite(
     suite: Suite,
-    scheme: str,
-    interactions: str,
+    scheme: str = "trivial",
+    interactions: str = "edges",
     d: int = 1,
     *,
+    gpnn: bool = True,
     pairs: list[int] | None = None,
     jobs: int = 1,
     seed: int = 0,
@@ -232,7 +234,7 @@ def realise_suite(
     """
     chosen = list(range(suite.size)) if pairs is None else pairs
     work = [(suite.graphs[2 * p], suite.graphs[2 * p + 1], scheme, interactions, d) for p in chosen]
-    options = [{"seed": seed + p, "device": device} for p in chosen]
+    options = [{"seed": seed + p, "device": device, "gpnn": gpnn} for p in chosen]
     results: dict[int, PairResult] = {}
     with _pool(jobs) as run:
         for p, result in zip(chosen, run(_one, zip(work, options, strict=True)), strict=True):
@@ -243,7 +245,7 @@ def realise_suite(
         category = suite.categories[p]
         by_category[category] = by_category.get(category, 0) + result.distinguishes
     return {
-        "test": CONTROL if scheme == CONTROL else "gpnn",
+        "test": "gpnn" if gpnn else GIN,
         "scheme": scheme,
         "interactions": interactions,
         "d": d,

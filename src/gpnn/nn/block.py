@@ -20,10 +20,10 @@ class Block(nn.Module):
         \text{plain:} \quad & x'_v = z_v \\
         \text{residual:} \quad & x'_v = x_v + z_v \\
         \text{feed-forward:} \quad & x''_v = x'_v
-            + \mathrm{drop}\big(\mathrm{ReLU}(\mathrm{norm}(x'_v) A)\, B\big)
+            + \mathrm{drop}\big(\mathrm{ReLU}(\mathrm{norm}(x'_v) A + a)\, B\big)
 
     y being what the layer made; a feed-forward block is a residual one followed by a perceptron
-    of twice the width.
+    of twice the width. Where a first layer changes the width there is nothing to add to: x' is z.
 
     Args:
         features: width.

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import InputError
 from ..graph.structure import Structure
 from ..options import Choice, Whole, check_options
+from .bases import BASES
 from .parts import PART_WEIGHTS
 
 __all__ = ["GPNNConfig", "Level", "usual_weights"]
@@ -125,13 +126,11 @@ class GPNNConfig:
             raise InputError("base 'gine' needs edge labels or features. Use base='gin' without.")
         if self.encoder is None and not self.features:
             raise InputError("encoder=None needs float node features for the base GNN to read.")
-        if self.encoder is None and (self.structure.walks or self.join == "inside"):
+        if self.encoder is None and (self.structure.walks or self.inside):
             raise InputError("encoder=None goes with neither walks nor join='inside'.")
-        if self.join == "inside" and self.gpnn:
-            if self.base not in ("gin", "gine", "gcn", "gat", "sage"):
-                raise InputError(
-                    "join='inside' needs a built-in base: gin, gine, gcn, gat or sage."
-                )
+        if self.inside:
+            if self.base not in BASES:
+                raise InputError(f"join='inside' needs a built-in base: {', '.join(BASES)}.")
             if self.block == "plain":
                 raise InputError("join='inside' needs block='residual' or 'feed-forward'.")
             if self.norm is None:
@@ -141,6 +140,11 @@ class GPNNConfig:
                 "virtual_node carries messages between graph-level layers: it needs two layers or "
                 "more, and has no use where outputs belong to vertices of one graph."
             )
+
+    @property
+    def inside(self) -> bool:
+        """Whether GPNN and its base share features."""
+        return self.gpnn and self.join == "inside"
 
     @property
     def vertex_labels(self) -> int:

@@ -94,8 +94,7 @@ class GPNN(nn.Module):
             kinds = () if config.edge_features else (config.edge_labels + 1,)
             self.edge_encoder = FeatureEncoder(width, config.edge_features, kinds)
         self.base = self._make_base(base)
-        self.inside = config.gpnn and config.join == "inside"
-        beside = self.base is not None and not self.inside
+        beside = self.base is not None and not config.inside
         joined = int(self.base.out_channels) if beside else 0  # type: ignore[union-attr,arg-type]
         if config.gpnn:
             self.colour = nn.Parameter(torch.empty(config.parts, width))
@@ -119,7 +118,7 @@ class GPNN(nn.Module):
                 )
                 for _ in range(layers)
             )
-            kind = "residual" if self.inside else config.block
+            kind = "residual" if config.inside else config.block
             relu = config.combine == "pairwise" or kind != "plain"
             # Without a ReLU, a constant that the last γ adds to every vertex is cancelled by the
             # head's normalisation, unless the readout multiplies it by the number of vertices.
@@ -214,7 +213,6 @@ class GPNN(nn.Module):
         if config.base is None:
             return None
         inputs = config.features if config.encoder is None else config.hidden
-        inside = config.gpnn and config.join == "inside"
         return make_base(
             config.base,
             inputs,
@@ -223,7 +221,7 @@ class GPNN(nn.Module):
             config.dropout,
             norm=config.norm is not None,
             block=config.block,
-            virtual_node=config.virtual_node and not inside,
+            virtual_node=config.virtual_node and not config.inside,
         )
 
     def reset_parameters(self) -> None:
@@ -269,7 +267,7 @@ class GPNN(nn.Module):
             x = x + self.walks(batch.walks, batch.vertex_weight)
         if not self.config.gpnn:
             return [self._run_base(x, batch)]
-        if self.base is None or self.inside:
+        if self.base is None or self.config.inside:
             return self._joined(x, batch)
         with Branch("base", x) as beside:
             h = self._run_base(x, batch)
@@ -327,7 +325,7 @@ class GPNN(nn.Module):
         found: list[Tensor] = []
         with Branch("interactions", batch.start) as beside:
             alpha = start = self._start(batch)
-        edges = self._encoded_edges(batch) if self.inside else None
+        edges = self._encoded_edges(batch) if self.config.inside else None
         everywhere = None
         for number, (layer, block) in enumerate(zip(self.layers, self.blocks, strict=True)):
             assert isinstance(layer, InteractionLayer)
@@ -337,7 +335,7 @@ class GPNN(nn.Module):
             if number and len(self.virtual):
                 gamma, everywhere = self.virtual[number - 1](gamma, everywhere, batch)
             new = block(gamma, layer.combine(gamma, of_alpha, batch, number), batch)
-            if self.inside:
+            if self.config.inside:
                 assert isinstance(self.base, StackedGNN)
                 own = self.base.convs[number](gamma, batch, edges)
                 new = self.base.blocks[number](new, own, batch)

@@ -140,7 +140,7 @@ class MLP(nn.Module):
     Args:
         bias: whether the last linear map has one.
         norm: whether there is a normalisation; without one the first linear map has a bias.
-        sine: whether there is a sine in place of the ReLU.
+        sine: whether there is a sine in place of the ReLU, after a normalisation.
 
     Shapes: [..., rows, inputs] → [..., rows, outputs]; ``weight`` goes to the normalisation.
     """
@@ -155,12 +155,13 @@ class MLP(nn.Module):
         sine: bool = False,
     ) -> None:
         super().__init__()
+        assert norm or not sine
         self.sine = sine
         self.first = Linear(inputs, hidden, bias=not norm)
         self.norm = WeightedBatchNorm(hidden) if norm else None
         self.second = Linear(hidden, outputs, bias)
-        if sine:
-            self.reset_parameters()
+        if sine and self.norm is not None:
+            spread_out(self.norm)
 
     def reset_parameters(self) -> None:
         for module in (self.first, self.norm, self.second):

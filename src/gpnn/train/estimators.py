@@ -24,8 +24,9 @@ from ..data.split import Split, make_folds, make_split
 from ..data.targets import class_names
 from ..data.tasks import Task
 from ..errors import InputError
-from .fit import TrainConfig, fit
+from .fit import fit
 from .model_file import Loaded, load_model, save_model
+from .train_config import TrainConfig
 
 __all__ = ["GPNNClassifier", "GPNNEstimator", "GPNNRegressor"]
 
@@ -50,7 +51,7 @@ class GPNNEstimator(BaseEstimator):
             ``gine`` where edges have labels or features, else ``gin``.
         dropout: ``"auto"`` is 0.5 for a classifier and 0 for a regressor.
         epochs, patience, batch_size, lr, weight_decay, device: as in
-            :class:`~gpnn.train.fit.TrainConfig`.
+            :class:`~gpnn.train.train_config.TrainConfig`.
         validation: share of the graphs that choose the epoch.
         ensemble: networks that are trained side by side with seeds that follow each other; their
             mean is the answer.

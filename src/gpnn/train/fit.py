@@ -19,69 +19,16 @@ from ..data.split import Split, make_split
 from ..errors import InputError
 from ..graph.vocabulary import UnseenColours
 from ..nn.model import GPNN
-from ..options import Whole, check_options
+from ..options import Whole
 from .checkpoint import CHECKPOINT, describe_difference
 from .device import pick_device
 from .loop import EpochReport, Trained, train_sets
 from .model_file import CARD, WEIGHTS, Loaded, Member, load_model, save_model
-from .replica import Replica, Schedule
+from .replica import Replica
 from .setup import Setup, model_config, set_up
+from .train_config import TrainConfig
 
-__all__ = ["Fitted", "TrainConfig", "fit"]
-
-
-@dataclass(frozen=True)
-class TrainConfig:
-    """How a model is trained.
-
-    Attributes:
-        epochs: passes over the training part, at most; ``patience``: passes without a better
-            epoch on the validation part after which to stop.
-        batch_size: graphs in a batch, at most (batches of an epoch are equally large).
-        lr, halve_every: step size of AdamW, and the number of epochs after which it is halved.
-        weight_decay: decoupled, of weight matrices alone.
-        seed: random seed for split, weights, batch order and dropout.
-        device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` …
-    """
-
-    epochs: int = 200
-    patience: int = 60
-    batch_size: int = 32
-    lr: float = 0.01
-    halve_every: int = 50
-    weight_decay: float = 0.0
-    seed: int = 0
-    device: str = "auto"
-
-    def __post_init__(self) -> None:
-        check_options(
-            self,
-            ("epochs", "patience", "batch_size", "lr", "weight_decay", "seed"),
-            {"halve_every": Whole(1)},
-        )
-
-    @classmethod
-    def sized(cls, samples: int, **given: Any) -> TrainConfig:
-        """Epochs and batches by the number of training samples, where they are not given.
-
-        Up to 1,000 samples: 200 epochs in batches of 32. Above, with n thousand samples, batches
-        grow as √n up to 256, and epochs fall as 1/∛n down to 30, so that a larger set always takes
-        more steps and more time. The step size is halved after every quarter of the epochs, and
-        patience is three tenths of them.
-        """
-        excess = max(1.0, samples / 1_000)
-        chosen = {
-            "epochs": max(30, round(200 * excess ** (-1 / 3))),
-            "batch_size": min(256, round(32 * excess**0.5)),
-        }
-        chosen |= {name: value for name, value in given.items() if value is not None}
-        epochs = chosen["epochs"]
-        usual = {"halve_every": max(1, epochs // 4), "patience": max(10, round(0.3 * epochs))}
-        return cls(**(usual | chosen))
-
-    @property
-    def schedule(self) -> Schedule:
-        return Schedule(self.epochs, self.batch_size, self.halve_every, None, self.patience)
+__all__ = ["Fitted", "fit"]
 
 
 @dataclass(frozen=True, eq=False)
