@@ -2,8 +2,9 @@
 drawn, and trained by BREC's protocol.
 
 For every pair (G, H) there is one network of output dimension 16, in double precision, with as many
-layers as the exact refinement needs rounds (within limits; a pair it cannot distinguish gets up to
-``BLIND_LAYERS``), 32 relabelled copies of each graph and 32 more of G, in random order. They are
+layers as the exact refinement needs rounds and one more, because a difference of the last round
+would pass the ReLU of Equation 3 only once and may vanish there (within limits; a pair it cannot
+distinguish gets up to ``BLIND_LAYERS``), 32 relabelled copies of each graph and 32 more of G, in random order. They are
 measured in one batch, as the library does it: α is computed once per class of pairs, so that copies
 share it. Relabelling permutes vertices; the rows of our graphs are sorted, so the order of edges
 follows from that. The settings are the same for all pairs: pairwise messages in
@@ -188,7 +189,7 @@ def _needed(
     first = found.first_difference(0, 1)
     if first is None:
         return False, int(np.clip(found.stable.max(), LEAST_LAYERS, BLIND_LAYERS))
-    return True, int(np.clip(first, LEAST_LAYERS, MOST_LAYERS))
+    return True, int(np.clip(first + 1, LEAST_LAYERS, MOST_LAYERS))
 
 
 def _outputs(model: GPNN, ready: Prepared, device: str) -> Tensor:
