@@ -29,7 +29,7 @@ def test_the_widened_base_is_as_large_as_gpnn(base: str, mutag: Samples) -> None
     assert wide.rival is not None
     wanted = count_parameters(mutag, gpnn.options)
     assert wanted == count_parameters(mutag, wide.rival)
-    options = widen(mutag, wide.options, wide.rival)
+    options = widen(mutag, wide.options, wanted)
     found = {
         step: count_parameters(mutag, {**options, "hidden": options["hidden"] + step})
         for step in (-1, 0, 1)

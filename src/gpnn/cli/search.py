@@ -54,6 +54,17 @@ def search(
     baseline: Annotated[
         bool, Option("--baseline", help="Search for the base GNN alone, without GPNN.")
     ] = False,
+    every: Annotated[
+        bool,
+        Option(
+            "--all",
+            help="Search for GPNN, for GPNN on one part, for the base GNN and for the base GNN "
+            "with as many parameters: the same space and trials for each.",
+        ),
+    ] = False,
+    share: Annotated[
+        float, Option(help="Share of the recipe's epochs that the best trials are trained for.")
+    ] = 1.0,
     out: Annotated[
         Path | None, Option("--out", "-o", help="Output folder. Default: searches/DATASET-MODEL.")
     ] = None,
@@ -81,8 +92,11 @@ def search(
     """
     from ..reproduce.search import Search, run_search
     from ..reproduce.search_space import read_space
+    from ..reproduce.tuned import compared_rows, run_searches
 
     use_threads(threads)
+    if every and baseline:
+        raise InputError("--all searches for the base GNN too: leave out --baseline.")
     row = _row(base, scheme, interactions, baseline)
     recipe = _recipe(dataset).for_base(base)
     chosen = read_space(space, recipe)
@@ -94,17 +108,34 @@ def search(
             "fields in --space."
         )
     count = trials if trials is not None else 4 if quick else 16
-    plan = Search(recipe, row, chosen, count, models, seed, quick)
+    plan = Search(recipe, row, chosen, count, models, share, seed, quick)
     folder = out or Path("searches") / _folder(plan)
-    _tell(plan, minutes, folder)
     with search_progress() as (progress, finished):
-        found = run_search(
-            plan, folder, minutes, data, device, fresh, progress=progress, finished=finished
-        )
+        options: dict[str, Any] = {
+            "data": data, "device": device, "fresh": fresh, "progress": progress,
+            "finished": finished,
+        }  # fmt: skip
+        if every:
+            plans: list[Search] = []
+
+            def began(own: Search) -> None:
+                plans.append(own)
+                _tell(own, minutes, folder)
+
+            many = run_searches(plan, folder, minutes, began, **options)
+        else:
+            plans = [plan]
+            _tell(plan, minutes, folder)
+            many = {"": run_search(plan, folder, minutes, **options)}
+    documents = []
+    for own, (name, found) in zip(plans, many.items(), strict=False):
+        documents.append(_document(own, found, folder / name))
+        if not json:
+            _show(own, found)
+    if every and len(many) < len(compared_rows(row)):
+        notes().print("Searches are left: run the same command again to resume.")
     if json:
-        emit(_document(plan, found, folder))
-    else:
-        _show(plan, found)
+        emit(documents if every else documents[0])
 
 
 def _recipe(dataset: str) -> Recipe:
@@ -147,6 +178,7 @@ def _folder(plan: Search) -> str:
 def _tell(plan: Search, minutes: float | None, folder: Path) -> None:
     from ..reproduce.search_trial import QUICK_EPOCHS
 
+    models = "one model" if plan.per_trial == 1 else f"{plan.per_trial} models"
     time = "" if minutes is None else f", {minutes:g} minutes at most"
     whole = ", one for every point," if plan.trials == plan.space.size else ""
     most = f"a small sample and {QUICK_EPOCHS} epochs at most, to see that it works"
@@ -154,7 +186,7 @@ def _tell(plan: Search, minutes: float | None, folder: Path) -> None:
     notes().print(
         f"{quick}search    {plan.recipe.name}, {plan.row.title}\n"
         f"space     {plan.space}\n"
-        f"budget    {plan.trials} trials{whole} of {plan.per_trial} models{time}; the better half "
+        f"budget    {plan.trials} trials{whole} of {models}{time}; the better half "
         "goes on after 1/4 and 1/2 of the epochs\n"
         f"chosen    on validation samples alone; test samples are not looked at\n"
         f"folder    {folder}",

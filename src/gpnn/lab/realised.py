@@ -4,12 +4,12 @@ drawn, and trained by BREC's protocol.
 For every pair (G, H) there is one network of output dimension 16, in double precision, with as many
 layers as the exact refinement needs rounds and one more, because a difference of the last round
 would pass the ReLU of Equation 3 only once and may vanish there (within limits; a pair it cannot
-distinguish gets up to ``BLIND_LAYERS``), 32 relabelled copies of each graph and 32 more of G, in random order. They are
-measured in one batch, as the library does it: α is computed once per class of pairs, so that copies
-share it. Relabelling permutes vertices; the rows of our graphs are sorted, so the order of edges
-follows from that. The settings are the same for all pairs: pairwise messages in
-residual blocks, sines in Equation 2, normalisation statistics from one pass over the pair, large ε
-in the normalisations, so that features that hardly vary are not blown up, and outputs times
+distinguish gets up to ``BLIND_LAYERS``), 32 relabelled copies of each graph and 32 more of G, in
+random order. They are measured in one batch, as the library does it: α is computed once per class
+of pairs, so that copies share it. Relabelling permutes vertices; the rows of our graphs are sorted,
+so the order of edges follows from that. The settings are the same for all pairs: pairwise messages
+in residual blocks, sines in Equation 2, normalisation statistics from one pass over the pair, large
+ε in the normalisations, so that features that hardly vary are not blown up, and outputs times
 ``SCALE``. The component feature, which adds power of its own, is off.
 
 **Untrained**: the weights stay as they were drawn. The pair counts as distinguished if the outputs

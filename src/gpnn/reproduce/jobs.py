@@ -25,7 +25,7 @@ QUICK_LIMITS = {"epochs": 4, "seeds": 2, "hidden": 16, "layers": 2}
 _ADDED = {
     "head": "mlp", "distances": False, "combine": "linear", "encoder": "linear", "norm": "batch",
     "labels": False, "walks": 0, "block": "plain", "join": "beside", "virtual_node": False,
-    "cosine": False, "warmup": 0, "plateau": 0,
+    "cosine": False, "warmup": 0, "plateau": 0, "parameters": 0,
 }  # fmt: skip
 """Fields that came after the first records, and what was so before."""
 
@@ -105,8 +105,9 @@ class Job:
 
     @property
     def rival(self) -> dict[str, Any] | None:
-        """Of a widened base, the network whose number of parameters it gets."""
-        if not self.row.wide:
+        """Of a widened base, the network whose number of parameters it gets; none where the recipe
+        says how many."""
+        if not self.row.wide or self.recipe.parameters:
             return None
         row = replace(self.row, interactions="cross", wide=False)
         return replace(self, row=row).options

@@ -38,6 +38,7 @@ _OWN: dict[str, Rule] = {
     "splits": Choice(("random", "geom-gcn")),
     "edge_labels": Flag(),
     "steps": Whole(0),
+    "parameters": Whole(0),
     "halve_every": Whole(0),
     "plateau": Whole(0),
 }
@@ -85,6 +86,7 @@ class Recipe:
             :class:`~gpnn.nn.config.GPNNConfig`; ``none`` stands for ``None``, ``auto`` for what
             follows from the number of parts. The paper's tables combine linearly, in plain blocks,
             as its appendix does.
+        parameters: about so many, by the choice of ``hidden``; 0: as ``hidden`` says.
         epochs, batch_size: how long, and graphs in a batch.
         steps: random batches that make an epoch; 0: one pass.
         lr, weight_decay, dropout: of AdamW (the decay is decoupled) and the network.
@@ -118,6 +120,7 @@ class Recipe:
     encoder: str = "linear"
     norm: str = "batch"
     component_feature: bool = True
+    parameters: int = 0
     epochs: int = 350
     batch_size: int = 32
     steps: int = 0

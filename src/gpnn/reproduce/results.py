@@ -55,7 +55,7 @@ class Part:
 
     Attributes:
         column, protocol: which.
-        recipes: of every base GNN.
+        recipes: of every base GNN, or of every model where each has its own.
         entries: the models.
         quoted: published figures of methods that are not trained.
     """
@@ -105,7 +105,8 @@ def _part(
     recipes: Mapping[str, Recipe] | None,
 ) -> Part:
     rule, dataset = get_protocol(protocol), column.dataset
-    jobs = {row: make_job(dataset, row, rule.family, quick, recipes) for row in column.rows}
+    tuned = table == "tuned"
+    jobs = {row: make_job(dataset, row, rule.family, quick, recipes, tuned) for row in column.rows}
     found = {row: records.get(record_key(job, rule)) for row, job in jobs.items()}
     entries = [
         Entry(
@@ -122,8 +123,8 @@ def _part(
     if protocol != "tu-nested":
         seen = ((name, figure(table, setting, dataset, name)) for name in column.quoted)
         quoted = [(name, held) for name, held in seen if held is not None]
-    by_base = {row.base: job.recipe for row, job in jobs.items()}
-    return Part(column, protocol, by_base, tuple(entries), tuple(quoted))
+    shared = {row.title if tuned else row.base: job.recipe for row, job in jobs.items()}
+    return Part(column, protocol, shared, tuple(entries), tuple(quoted))
 
 
 def _published(table: str, protocol: str, dataset: str, row: Row) -> Figure | None:

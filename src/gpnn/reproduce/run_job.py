@@ -32,7 +32,7 @@ from .prefetch import Prefetch
 from .protocols import Member, Protocol, Replicas, family, summarise
 from .provenance import commit, versions
 from .runs import Runs
-from .width import widen
+from .width import sized_options
 
 __all__ = [
     "OutOfTime",
@@ -147,9 +147,7 @@ class PreparedJob:
 def prepare_job(job: Job, data: str | None = None, device: str = "auto") -> PreparedJob:
     """Load the data of a job, make its replicas, partition the graphs."""
     samples = load_data(job.recipe, data, job.quick)
-    options = job.options
-    if job.rival is not None:
-        options = widen(samples, options, job.rival)
+    options = sized_options(samples, job)
     replicas = family(job.family)[0].replicas(samples, job.recipe, job.quick, data)
     setup = set_up(samples, options, list(replicas.values()))
     on_device = uses_resident(setup, pick_device(device))

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..data.samples import Samples
 from ..errors import InputError
-from ..options import Whole, check_options
+from ..options import Number, Whole, check_options
 from ..train.loop import train_replicas
 from ..train.replica import Curves, Paused, Replica
 from .jobs import Job, Row, key_of
@@ -29,12 +29,13 @@ from .recipe import Recipe
 from .run_job import OutOfTime
 from .search_log import Trial
 from .search_space import SearchSpace
+from .width import sized_options
 
 __all__ = ["PER_REPLICA", "RUNGS", "Search", "rung_recipe", "train_trials", "validation_replicas"]
 
 QUICK_EPOCHS, QUICK_MODELS = 4, 2
 RUNGS = (0.25, 0.5, 1.0)
-"""The share of the epochs that a trial gets in every rung."""
+"""The share of a search's epochs that a trial gets in every rung."""
 PER_REPLICA = ("lr", "weight_decay", "dropout")
 """Fields in which models that are trained side by side may differ."""
 
@@ -49,6 +50,7 @@ class Search:
         space: what is chosen from.
         trials: settings that are tried, the recipe's own first, where the space has it.
         models: per trial: folds, splits or seeds of the protocol.
+        share: of the recipe's epochs that the last rung gets.
         seed: of the draw of settings.
         quick: a small sample of graphs and epochs, to see that it works.
     """
@@ -58,11 +60,14 @@ class Search:
     space: SearchSpace
     trials: int = 16
     models: int = 5
+    share: float = 1.0
     seed: int = 0
     quick: bool = False
 
     def __post_init__(self) -> None:
-        check_options(self, ("seed", "trials"), {"models": Whole(1)})
+        check_options(
+            self, ("seed", "trials"), {"models": Whole(1), "share": Number(0.0, 1.0, above=True)}
+        )
         object.__setattr__(self, "trials", self.space.at_most(self.trials))
 
     @property
@@ -76,7 +81,7 @@ class Search:
 
     def to_dict(self) -> dict[str, Any]:
         """What makes it this search and no other."""
-        options = ("trials", "models", "seed", "quick")
+        options = ("trials", "models", "share", "seed", "quick")
         return {
             "recipe": self.recipe.to_dict(),
             "model": {"method": self.row.title},
@@ -89,7 +94,7 @@ def rung_recipe(search: Search, values: Mapping[str, Any], rung: int) -> Recipe:
     """The recipe of a trial in a rung, counted from 1: the whole schedule in fewer epochs."""
     recipe = replace(search.recipe, bases={}, **values)
     whole = min(recipe.epochs, QUICK_EPOCHS) if search.quick else recipe.epochs
-    epochs = max(1, round(whole * RUNGS[rung - 1]))
+    epochs = max(1, round(whole * search.share * RUNGS[rung - 1]))
     shorter = {
         name: max(1, round(getattr(recipe, name) * epochs / recipe.epochs))
         for name in ("halve_every", "plateau", "warmup")
@@ -136,7 +141,7 @@ def train_trials(
         curves = _train(
             folder,
             samples,
-            Job(recipes[0], search.row, "search").options,
+            sized_options(samples, Job(recipes[0], search.row, "search")),
             [replica for own in models for replica in own],
             recipes[0].schedule(),
             device=device,

@@ -10,6 +10,7 @@ from ..errors import InputError
 from .jobs import BASES, Job, Row, quick_recipe
 from .paper import Cell, cells
 from .recipe import Recipe, list_recipes, load_recipe
+from .tuned import TUNED, tuned_recipe, tuned_rows
 
 __all__ = [
     "ALL",
@@ -30,6 +31,7 @@ TABLES = {
     "schemes": "partitioning schemes on OGB molecules",
     "interactions": "kinds of interactions on TU collections",
     "regression": "regression on ZINC-12k, resampled train",
+    "tuned": "molecules, every model with the recipe that its own search found",
 }
 """The tables that are trained; ``statistics`` and ``distribution`` are counted."""
 
@@ -86,6 +88,12 @@ def columns(table: str, added: Additions = NOTHING) -> list[Column]:
     if table not in TABLES:
         raise InputError(f"There is no table {table!r}. Choose one of {', '.join(ALL)}, all.")
     held = [cell for cell in cells() if cell.table == table]
+    if table == "tuned":
+        return [
+            Column(table, name, (protocol,), _sorted(dict.fromkeys(tuned_rows(name))), ())
+            for name, protocol in TUNED.items()
+            if tuned_rows(name)
+        ]
     found = [
         _column(table, dataset, [cell for cell in held if cell.dataset == dataset])
         for dataset in dict.fromkeys(cell.dataset for cell in held)
@@ -174,10 +182,17 @@ _BLIND = {("ZINC-edge-features", "GCN")}
 
 
 def make_job(
-    dataset: str, row: Row, family: str, quick: bool, recipes: Mapping[str, Recipe] | None = None
+    dataset: str,
+    row: Row,
+    family: str,
+    quick: bool,
+    recipes: Mapping[str, Recipe] | None = None,
+    tuned: bool = False,
 ) -> Job:
-    """The job of a model on a dataset, by the recipes given, else by those of the package."""
-    recipe = (recipes or {}).get(dataset) or recipe_of(dataset, family)
+    """The job of a model on a dataset: by its tuned recipe, or by the recipes given, else by those
+    of the package."""
+    recipe = tuned_recipe(dataset, row) if tuned else (recipes or {}).get(dataset)
+    recipe = recipe or recipe_of(dataset, family)
     recipe = recipe.for_base(BASES.get(row.base, row.base))
     return Job(quick_recipe(recipe) if quick else recipe, row, family, quick)
 
@@ -208,7 +223,7 @@ def jobs_of(
         for column in columns(table, added)
         for row in selected(column, only)
         for family in column.families
-        for job in [make_job(column.dataset, row, family, quick, recipes)]
+        for job in [make_job(column.dataset, row, family, quick, recipes, tuned=table == "tuned")]
     }
     if only and tables and not found:
         held = [column for table in tables for column in columns(table, added)]

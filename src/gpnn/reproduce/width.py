@@ -1,4 +1,4 @@
-"""A base GNN widened until it has as many parameters as a GPNN."""
+"""Networks of a given number of parameters: a base GNN as large as a GPNN, say."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from ..graph.vocabulary import Vocabulary
 from ..nn.model import GPNN
 from ..train.seeded import undrawn
 from ..train.setup import base_alone, model_config
+from .jobs import Job
 
-__all__ = ["count_parameters", "widen"]
+__all__ = ["count_parameters", "sized_options", "widen"]
 
 WIDEST = 4096
 
@@ -35,9 +36,16 @@ def _parts(samples: Samples, scheme: str) -> int:
     return Vocabulary.fit(partition(samples.graphs, scheme)).size
 
 
-def widen(samples: Samples, options: Mapping[str, Any], rival: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a base with the width that brings it closest to the rival's parameters."""
-    wanted = count_parameters(samples, rival)
+def sized_options(samples: Samples, job: Job) -> dict[str, Any]:
+    """The fields of a job's network, with the width that its recipe or its rival asks for."""
+    wanted = job.recipe.parameters
+    if job.rival is not None:
+        wanted = count_parameters(samples, job.rival)
+    return widen(samples, job.options, wanted) if wanted else job.options
+
+
+def widen(samples: Samples, options: Mapping[str, Any], wanted: int) -> dict[str, Any]:
+    """The options with the width that brings the network closest to so many parameters."""
 
     def count(hidden: int) -> int:
         return count_parameters(samples, {**options, "hidden": hidden})
