@@ -76,14 +76,16 @@ def _results(
     recipes: Mapping[str, Recipe],
     added: Additions,
 ) -> tuple[str, Figure]:
+    from ..plots.gains import draw_gains
     from ..plots.results import draw_results
     from ..reproduce import report
     from ..reproduce.results import collect
-    from ..reproduce.tables import TABLES
+    from ..reproduce.tables import OWN, TABLES
 
     parts = collect(table, records, quick, recipes, added)
     text = report.to_markdown(table, parts, command, quick)
-    return text, draw_results(parts, _title(TABLES[table], quick))
+    draw = draw_gains if table in OWN else draw_results
+    return text, draw(parts, _title(TABLES[table], quick))
 
 
 def _title(text: str, quick: bool) -> str:

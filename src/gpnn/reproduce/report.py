@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
+from .gains import LEVEL, RIVALS, Gain, gains_of
 from .paper import Figure
 from .protocols import Summary, get_protocol
 from .recipe import Recipe
 from .results import Entry, Part, deviations, shortfall, used
-from .tables import CONTROLS, TABLES
+from .tables import CONTROLS, OWN, TABLES
 
 __all__ = ["QUICK", "made_with", "spent", "to_markdown"]
 
@@ -35,6 +36,7 @@ def to_markdown(table: str, parts: Sequence[Part], command: str, quick: bool = F
     lines = [f"# {table}: {TABLES[table]}{' (QUICK)' if quick else ''}", ""]
     if quick:
         lines += [QUICK, ""]
+    lines += _gains(parts) if table in OWN else []
     lines += [f"Made by `{command}` from `runs.jsonl`. {made_with(records)}", ""]
     lines += ["Accuracy and ROC-AUC in per cent; mean absolute error as it is. " + _LEGEND]
     lines += _protocols(parts)
@@ -45,6 +47,67 @@ def to_markdown(table: str, parts: Sequence[Part], command: str, quick: bool = F
     for dataset in dict.fromkeys(part.column.dataset for part in parts):
         lines += _details([part for part in parts if part.column.dataset == dataset])
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _gains(parts: Sequence[Part]) -> list[str]:
+    """Where GPNN pays, in a sentence and a table, before everything else."""
+    gains = gains_of(parts)
+    head = ["dataset", "model", *(f"gain over {name} (p)" for name in RIVALS.values())]
+    lines = [_verdict(parts, gains), "", *_rule(head)]
+    for part in parts:
+        for entry in part.entries:
+            own = {one.rival: one for one in gains if one.entry is entry}
+            if own:
+                cells = [_tested(own.get(rival), part.digits) for rival in RIVALS]
+                lines.append(_line([part.title, entry.row.title, *cells]))
+    note = (
+        "Gains are mean ± standard error, positive is better; p-values of paired tests, after "
+        f"Holm's correction for all of this table. Bold: p below {LEVEL:g}."
+    )
+    return [*lines, "", note, ""]
+
+
+def _verdict(parts: Sequence[Part], gains: Sequence[Gain]) -> str:
+    """Where the partition adds something: over the widened base and, where it was trained, over
+    one part."""
+    pays, adds_nothing, open_ = [], [], []
+    for part in parts:
+        own = [
+            one
+            for one in gains
+            if one.part is part and one.rival != "over_base" and one.entry.row.scheme != "trivial"
+        ]
+        best = [one for one in own if one.established and one.gain.mean > 0]
+        if any(entry.record is None for entry in part.entries) or not own:
+            open_.append(part.title)
+        elif {one.rival for one in best} == {one.rival for one in own}:
+            pays.append(part.title)
+        else:
+            adds_nothing.append(part.title)
+    words = []
+    if pays:
+        words.append(f"The partition pays on {_and(pays)}.")
+    if adds_nothing:
+        words.append(f"On {_and(adds_nothing)} the partition adds nothing that is established.")
+    if open_:
+        words.append(f"Not all models are trained yet on {_and(open_)}.")
+    return " ".join(words)
+
+
+def _and(names: Sequence[str]) -> str:
+    return "; ".join(names) if any("," in name for name in names) else ", ".join(names)
+
+
+def _tested(held: Gain | None, digits: int) -> str:
+    if held is None:
+        return NONE
+    p = "" if held.corrected is None else f" ({_p(held.corrected)})"
+    text = f"{_gain(held.gain, digits)}{p}"
+    return f"**{text}**" if held.established else text
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
 
 
 def made_with(records: Iterable[dict[str, Any]]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..data.tasks import higher_is_better
@@ -29,8 +29,9 @@ class Entry:
         row: the model.
         record: its line in ``runs.jsonl``, or ``None``.
         paper: the published figure, or ``None``.
-        over_base, over_wide: of GPNN, the gain over its base at the same width and at the same
-            number of parameters: positive is better; ``None`` where a record is missing.
+        over_base, over_wide, over_one_part: of GPNN, the gain over its base at the same width, at
+            the same number of parameters, and over GPNN on one part: positive is better; ``None``
+            where a record is missing.
     """
 
     row: Row
@@ -38,6 +39,7 @@ class Entry:
     paper: Figure | None
     over_base: Summary | None = None
     over_wide: Summary | None = None
+    over_one_part: Summary | None = None
 
     @property
     def measured(self) -> Summary | None:
@@ -105,8 +107,7 @@ def _part(
     recipes: Mapping[str, Recipe] | None,
 ) -> Part:
     rule, dataset = get_protocol(protocol), column.dataset
-    tuned = table == "tuned"
-    jobs = {row: make_job(dataset, row, rule.family, quick, recipes, tuned) for row in column.rows}
+    jobs = {row: make_job(dataset, row, rule.family, quick, recipes, table) for row in column.rows}
     found = {row: records.get(record_key(job, rule)) for row, job in jobs.items()}
     entries = [
         Entry(
@@ -114,21 +115,30 @@ def _part(
             found[row],
             _published(table, protocol, dataset, row),
             gain(found[row], found.get(row.plain)) if row.gpnn else None,
-            gain(found[row], found.get(row.widened)) if row.gpnn else None,
+            gain(found[row], _wide(found, row)) if row.gpnn else None,
+            gain(found[row], found.get(one_part)) if one_part != row and row.gpnn else None,
         )
         for row in column.rows
+        for one_part in [replace(row, scheme="trivial")]
     ]
     setting = SETTINGS.get(protocol, "")
     quoted = []
     if protocol != "tu-nested":
         seen = ((name, figure(table, setting, dataset, name)) for name in column.quoted)
         quoted = [(name, held) for name, held in seen if held is not None]
-    shared = {row.title if tuned else row.base: job.recipe for row, job in jobs.items()}
+    own = table == "tuned"
+    shared = {row.title if own else row.base: job.recipe for row, job in jobs.items()}
     return Part(column, protocol, shared, tuple(entries), tuple(quoted))
 
 
+def _wide(found: Mapping[Row, Record | None], row: Row) -> Record | None:
+    """The base with as many parameters as a GPNN; where there is one for all GPNN, that."""
+    wide = [other for other in found if other.wide and other.base == row.base]
+    return found.get(row.widened) if len(wide) != 1 else found[wide[0]]
+
+
 def _published(table: str, protocol: str, dataset: str, row: Row) -> Figure | None:
-    if row.wide or protocol == "tu-nested" or row.base not in BASES:
+    if row.wide or table == "tuned" or protocol == "tu-nested" or row.base not in BASES:
         return None
     setting = SETTINGS.get(protocol, "")
     if not row.gpnn:

@@ -1,4 +1,5 @@
-"""The tables of the paper: their datasets, models, protocols, and the jobs they need."""
+"""The tables of the paper and two of our own (``tuned``, ``seeds``): their datasets, models,
+protocols, and the jobs they need."""
 
 from __future__ import annotations
 
@@ -25,17 +26,28 @@ __all__ = [
     "selected",
 ]
 
-TABLES = {
+PAPER = {
     "graph-classification": "graph classification, TU collections and OGB molecules",
     "node-classification": "node classification, GPNN plugged into four base GNNs",
     "schemes": "partitioning schemes on OGB molecules",
     "interactions": "kinds of interactions on TU collections",
     "regression": "regression on ZINC-12k, resampled train",
-    "tuned": "molecules, every model with the recipe that its own search found",
 }
-"""The tables that are trained; ``statistics`` and ``distribution`` are counted."""
+"""The paper's tables that are trained."""
 
-ALL = (*TABLES, "statistics", "distribution")
+OWN = {
+    "tuned": "molecules, every model with a recipe of its own search",
+    "seeds": "TU collections, 30 seeds",
+}
+"""Tables of ours that say whether a gain is established."""
+
+TABLES = {**PAPER, **OWN}
+
+ALL = (*PAPER, "statistics", "distribution")
+"""The paper's tables; ``statistics`` and ``distribution`` are counted, not trained."""
+
+SEEDS = 30
+_TU = ("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "BZR", "COX2", "DHFR")
 
 _PROTOCOLS = {"accuracy": ("tu-1", "tu-2", "tu-nested"), "rocauc": ("ogb",), "mae": ("zinc",)}
 
@@ -67,8 +79,9 @@ def named(table: str) -> tuple[str, ...]:
     """The tables that a name stands for."""
     if table == "all":
         return ALL
-    if table not in ALL:
-        raise InputError(f"There is no table {table!r}. Choose one of {', '.join(ALL)}, all.")
+    if table not in (*ALL, *OWN):
+        names = ", ".join((*ALL, *OWN))
+        raise InputError(f"There is no table {table!r}. Choose one of {names}, all.")
     return (table,)
 
 
@@ -86,7 +99,10 @@ NOTHING = Additions()
 def columns(table: str, added: Additions = NOTHING) -> list[Column]:
     """The datasets of a table, those of the user last."""
     if table not in TABLES:
-        raise InputError(f"There is no table {table!r}. Choose one of {', '.join(ALL)}, all.")
+        named(table)
+        raise InputError(f"The table {table} is counted, not trained.")
+    if table in OWN and added != NOTHING:
+        raise InputError(f"Datasets and base GNNs cannot be added to the table {table}.")
     held = [cell for cell in cells() if cell.table == table]
     if table == "tuned":
         return [
@@ -94,6 +110,8 @@ def columns(table: str, added: Additions = NOTHING) -> list[Column]:
             for name, protocol in TUNED.items()
             if tuned_rows(name)
         ]
+    if table == "seeds":
+        return [Column(table, name, ("tu-nested",), _compared(), ()) for name in _TU]
     found = [
         _column(table, dataset, [cell for cell in held if cell.dataset == dataset])
         for dataset in dict.fromkeys(cell.dataset for cell in held)
@@ -111,9 +129,14 @@ def _own_column(table: str, dataset: str) -> Column:
     if (table == "node-classification") != (protocols == ("node",)):
         other = "node-classification" if protocols == ("node",) else "graph-classification"
         raise InputError(f"{name} belongs to the table {other}, not to {table}.")
+    return Column(table, name, protocols, _compared(), ())
+
+
+def _compared() -> tuple[Row, ...]:
+    """GIN, widened GIN, and GPNN of two kinds."""
     models = [Row("GIN", "core-degree", kind) for kind in ("cross", "edges")]
     rows = dict.fromkeys(row for model in models for row in (model.plain, model.widened, model))
-    return Column(table, name, protocols, _sorted(rows), ())
+    return _sorted(rows)
 
 
 def own_protocols(dataset: str) -> tuple[str, ...]:
@@ -187,12 +210,15 @@ def make_job(
     family: str,
     quick: bool,
     recipes: Mapping[str, Recipe] | None = None,
-    tuned: bool = False,
+    table: str = "",
 ) -> Job:
-    """The job of a model on a dataset: by its tuned recipe, or by the recipes given, else by those
-    of the package."""
-    recipe = tuned_recipe(dataset, row) if tuned else (recipes or {}).get(dataset)
-    recipe = recipe or recipe_of(dataset, family)
+    """The job of a model on a dataset, by the recipes given, else by those of the package; a model
+    of ``tuned`` has a recipe of its own, ``seeds`` takes the recipe's own configuration."""
+    recipe = (recipes or {}).get(dataset) or recipe_of(dataset, family)
+    if table == "tuned":
+        recipe = tuned_recipe(dataset, row) or recipe
+    elif table == "seeds":
+        recipe = replace(recipe, nested=replace(recipe.nested, trials=1, seeds=SEEDS))
     recipe = recipe.for_base(BASES.get(row.base, row.base))
     return Job(quick_recipe(recipe) if quick else recipe, row, family, quick)
 
@@ -223,7 +249,7 @@ def jobs_of(
         for column in columns(table, added)
         for row in selected(column, only)
         for family in column.families
-        for job in [make_job(column.dataset, row, family, quick, recipes, tuned=table == "tuned")]
+        for job in [make_job(column.dataset, row, family, quick, recipes, table)]
     }
     if only and tables and not found:
         held = [column for table in tables for column in columns(table, added)]

@@ -1,0 +1,88 @@
+"""Is a gain established? Paired tests of GPNN against its rivals, corrected for their number.
+
+The unit of a test is a fold, averaged over its seeds, or a seed where there is one fold: as for the
+standard error of a gain. The p-value of a gain ḡ with standard error s over n units is that of
+Student's t = ḡ / s with n - 1 degrees of freedom, on both sides. Holm's correction makes the chance
+of a single false claim on a page at most 5 %: the k-th smallest of m p-values is multiplied by
+m - k + 1, and none may be below the one before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from .protocols import Summary
+from .results import Entry, Part
+
+__all__ = ["LEVEL", "RIVALS", "Gain", "established", "gains_of", "holm"]
+
+LEVEL = 0.05
+RIVALS = {
+    "over_base": "the base GNN",
+    "over_wide": "the base GNN with as many parameters",
+    "over_one_part": "GPNN on one part",
+}
+"""Fields of an entry, and what they compare GPNN with."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The gain of a GPNN over a rival, with its p-value before and after Holm's correction;
+    ``None`` where it cannot be tested."""
+
+    part: Part
+    entry: Entry
+    rival: str
+    gain: Summary
+    p: float | None
+    corrected: float | None = None
+
+    @property
+    def established(self) -> bool:
+        return self.corrected is not None and self.corrected < LEVEL
+
+
+def gains_of(parts: Sequence[Part]) -> list[Gain]:
+    """Every gain of a table; all its tests are corrected together."""
+    found = [
+        Gain(part, entry, rival, gain, _p_value(gain, entry))
+        for part in parts
+        for entry in part.entries
+        for rival in RIVALS
+        if (gain := getattr(entry, rival)) is not None
+    ]
+    tested = [one for one in found if one.p is not None]
+    corrected = dict(zip(map(id, tested), holm([one.p or 0.0 for one in tested]), strict=True))
+    return [replace(one, corrected=corrected.get(id(one))) for one in found]
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """p-values after Holm's correction, in their order."""
+    order = sorted(range(len(values)), key=lambda place: values[place])
+    corrected, highest = [0.0] * len(values), 0.0
+    for rank, place in enumerate(order):
+        highest = max(highest, min(1.0, (len(values) - rank) * values[place]))
+        corrected[place] = highest
+    return corrected
+
+
+def established(gains: Sequence[Gain], dataset: str, sign: int = 1) -> list[Gain]:
+    """The gains (``sign`` 1) or losses (-1) on a dataset that are established."""
+    return [
+        one
+        for one in gains
+        if one.part.column.dataset == dataset and one.established and sign * one.gain.mean > 0
+    ]
+
+
+def _p_value(gain: Summary, entry: Entry) -> float | None:
+    from scipy.stats import t
+
+    record = entry.record
+    if record is None or gain.error is None:
+        return None
+    units = record["folds"] if record["folds"] > 1 else record["seeds"]
+    if gain.error == 0:
+        return 0.0 if gain.mean else 1.0
+    return float(2 * t.sf(abs(gain.mean / gain.error), units - 1))
