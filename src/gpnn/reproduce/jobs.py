@@ -9,7 +9,10 @@ from typing import Any
 
 from .recipe import NETWORK, Recipe
 
-__all__ = ["BASES", "GPNN_ALONE", "QUICK_LIMITS", "Job", "Row", "key_of", "quick_recipe"]
+__all__ = [
+    *("BASES", "GPNN_ALONE", "QUICK_LIMITS", "Job", "Row"),
+    *("key_of", "quick_recipe", "settled"),
+]
 
 BASES = {"GIN": "gin", "GCN": "gcn", "GAT": "gat", "GraphSAGE": "sage"}
 """The paper's names of the base GNNs, and ours."""
@@ -119,12 +122,12 @@ class Job:
         elsewhere |= {"seeds"} if self.family == "tu-nested" else {"nested"}
         elsewhere |= set() if self.family == "node" else {"splits"}
         rest = {k: value for k, value in self.recipe.to_dict().items() if k not in elsewhere}
-        recipe = _settled(rest)
+        recipe = settled(rest)
         return {
             "family": self.family,
             "recipe": recipe,
-            "model": _settled(self.options),
-            "rival": None if self.rival is None else _settled(self.rival),
+            "model": settled(self.options),
+            "rival": None if self.rival is None else settled(self.rival),
             "quick": self.quick,
         }
 
@@ -133,7 +136,7 @@ class Job:
         return key_of(self.spec)
 
 
-def _settled(options: dict[str, Any]) -> dict[str, Any]:
+def settled(options: dict[str, Any]) -> dict[str, Any]:
     """Without added fields that say what was so before: keys stay what they were."""
     return {name: value for name, value in options.items() if _ADDED.get(name) != value}
 
