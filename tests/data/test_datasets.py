@@ -5,6 +5,7 @@ import io
 import urllib.error
 import urllib.request
 import zipfile
+from dataclasses import replace
 from email.message import Message
 from importlib import resources
 from pathlib import Path
@@ -27,7 +28,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def offline(*_: object, **__: object) -> object:
         raise urllib.error.URLError("no route to host")
 
-    monkeypatch.setattr(urllib.request, "urlopen", offline)
+    monkeypatch.setattr("gpnn.data.download.open_https", offline)
 
 
 def serve(monkeypatch: pytest.MonkeyPatch, content: bytes, claimed: int | None = None) -> list[str]:
@@ -44,7 +45,7 @@ def serve(monkeypatch: pytest.MonkeyPatch, content: bytes, claimed: int | None =
         reply.headers["Content-Length"] = str(len(content) if claimed is None else claimed)
         return reply
 
-    monkeypatch.setattr(urllib.request, "urlopen", answer)
+    monkeypatch.setattr("gpnn.data.download.open_https", answer)
     return asked
 
 
@@ -142,7 +143,15 @@ def test_broken_downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_webkb_needs_both_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = serve(monkeypatch, b"node_id\tnode_id\n0\t1\n1\t0\n")
+    content = b"node_id\tnode_id\n0\t1\n1\t0\n"
+    asked = serve(monkeypatch, content)
+    with pytest.raises(InputError, match="gave another file than expected"):
+        load_graphs("Texas")
+    asked.clear()
+    digest = hashlib.sha256(content).hexdigest()
+    known = get("Texas").downloads
+    entry = replace(get("Texas"), downloads=tuple(replace(o, sha256=digest) for o in known))
+    monkeypatch.setattr("gpnn.data.datasets.get", lambda _: entry)
     graphs = load_graphs("Texas")
     assert [url.rpartition("/")[2] for url in asked] == [
         "out1_node_feature_label.txt",

@@ -84,10 +84,11 @@ def _columns(source: str, names: list[str], loaded: Loaded) -> dict[str, list[st
     """Columns of a table of molecules, by name."""
     from ..data.raw import MOLECULE
     from ..data.table import read_columns
+    from ..files import user_path
 
     if not names:
         return {}
-    path = Path(source).expanduser()
+    path = user_path(source)
     headed = {".csv", ".tsv"} & {suffix.lower() for suffix in path.suffixes}
     if not headed or not path.is_file() or loaded.encoder.kind != MOLECULE:
         raise InputError(f"--keep copies columns of a CSV of molecules, and {source} is none.")

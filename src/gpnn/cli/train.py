@@ -155,6 +155,11 @@ def train(
         raise InputError(f"{folder} is a file. Name a folder with --out.")
     samples = samples_of(source, target, smiles, task, data, strict)
     splits = None if folds is None else make_folds(samples, folds, seed)
+    if splits is not None and samples.split is not None:
+        warnings.warn(
+            f"--folds splits {source} itself: the split that comes with it is not used.",
+            stacklevel=2,
+        )
     split = make_split(samples, seed) if splits is None else splits[0]
     config = TrainConfig.sized(len(split.train), **given)
     _tell_samples(source, samples, split, config, folds)
@@ -225,6 +230,8 @@ def _tell_samples(
     sizes = ", ".join(f"{size:,} {part}" for part, size in split.sizes.items())
     how = f"{folds} folds, the first: " if folds else ""
     chosen = samples.task.chosen_by(samples.outputs)
+    if chosen == "roc_auc" and not _has_both(samples, split):
+        chosen = "loss (ROC-AUC is undefined: valid holds one class)"
     console.print(
         f"source    {source}: {len(samples):,} {of}\n"
         f"task      {samples.task}, metric {samples.metric}\n"
@@ -238,6 +245,13 @@ def _tell_samples(
         f"chosen by {chosen} on valid",
         soft_wrap=True,
     )
+
+
+def _has_both(samples: Samples, split: Split) -> bool:
+    """Whether the validation part of a binary task holds both classes, so that ROC-AUC exists."""
+    assert samples.y is not None
+    y = samples.y[split.valid].reshape(len(split.valid), -1)
+    return bool(((y == 0).any(0) & (y == 1).any(0)).any())
 
 
 def _write_folds(path: Path, samples: Samples, fitted: Fitted) -> None:

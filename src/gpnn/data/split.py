@@ -59,6 +59,12 @@ def make_split(
         raise InputError("Samples without labels cannot be split for training.")
     if official and samples.split is not None:
         parts = {part: np.sort(ids) for part, ids in samples.split.items()}
+        for part, ids in parts.items():
+            if len(ids) and not (ids[0] >= 0 and ids[-1] < len(samples)):
+                raise InputError(
+                    f"The {part} part of the split names sample {ids[-1]}, and there are "
+                    f"{len(samples):,}, counted from 0."
+                )
         if len(parts["valid"]):
             return Split(parts["train"], parts["valid"], parts["test"], "official")
         return _with_valid(samples, parts["train"], parts["test"], seed, valid)

@@ -108,8 +108,8 @@ def read_molecules(
 
 
 def read_columns(path: Path) -> tuple[list[str], dict[str, list[str]], dict[int, int]]:
-    """Column names, columns of text, and the fields of rows that have too few. A blank line between
-    rows is a row without fields, so that rows keep their numbers."""
+    """Column names, columns of text, and the fields of rows that have too few or too many. A blank
+    line between rows is a row without fields, so that rows keep their numbers."""
     text = _decode(path)
     first = text.lstrip("\r\n").split("\n", 1)[0]
     delimiter = max(("\t", ";", ","), key=first.count)
@@ -124,7 +124,12 @@ def read_columns(path: Path) -> tuple[list[str], dict[str, list[str]], dict[int,
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise InputError(f"{path} has two columns named {twice[0]!r}. Rename one.")
-    ragged = {row: len(fields) for row, fields in enumerate(rows) if len(fields) < len(names)}
+    width = len(names)
+    ragged = {
+        row: len(fields)
+        for row, fields in enumerate(rows)
+        if len(fields) < width or any(field.strip() for field in fields[width:])
+    }
     padded = [fields + [""] * (len(names) - len(fields)) for fields in rows]
     columns = {name: [row[k].strip() for row in padded] for k, name in enumerate(names)}
     return names, columns, ragged

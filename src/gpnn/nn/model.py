@@ -70,6 +70,8 @@ class GPNN(nn.Module):
         **options: Any,
     ) -> None:
         super().__init__()
+        self.noted: set[type[Warning]] = set()
+        """Kinds of notes on PyG batches that were given, so that each is given once."""
         if config is None:
             named = "custom" if isinstance(base, nn.Module) else base
             if vocabulary is not None:

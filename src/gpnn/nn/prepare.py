@@ -12,9 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..arrays import is_a
 from ..errors import InputError
 from ..graph.classes import InteractionClasses, interaction_classes
-from ..graph.convert import as_graphs, is_a
+from ..graph.convert import as_graphs
 from ..graph.graphs import Graphs
 from ..graph.partition import Partition, partition
 from ..graph.structure import Structure

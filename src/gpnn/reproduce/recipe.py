@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..options import RULES, Choice, Flag, Rule, Whole, check_options
+from ..text import did_you_mean
 from .checks import read_toml, refuse_unknown
 
 if TYPE_CHECKING:
@@ -203,8 +204,8 @@ def load_recipe(name: str) -> Recipe:
     known = list_recipes()
     if name not in known:
         raise InputError(
-            f"There is no recipe {name!r}. There are {', '.join(known)}; or name a file, such as "
-            "mine.toml."
+            f"There is no recipe {name!r}.{did_you_mean(name, known)} There are "
+            f"{', '.join(known)}; or name a file, such as mine.toml."
         )
     with resources.as_file(resources.files(__package__) / "recipes") as folder:
         return read_recipe(folder / f"{name}.toml")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
+from ..text import markdown
 from .gains import LEVEL, RIVALS, Gain, gains_of
 from .paper import Figure
 from .protocols import Summary, get_protocol
@@ -146,7 +147,7 @@ def _protocols(parts: Sequence[Part]) -> list[str]:
 def _overview(parts: Sequence[Part]) -> list[str]:
     """Methods by datasets: measured, and the paper's figure in brackets."""
     titles = list(dict.fromkeys(entry.row.title for part in parts for entry in part.entries))
-    head = ["method", *(part.title for part in parts)]
+    head = ["method", *(markdown(part.title) for part in parts)]
     lines = [f"## {parts[0].protocol}", "", *_warning(parts[0].protocol), *_rule(head)]
     for title in titles:
         cells = [title]
@@ -169,7 +170,13 @@ def _below(parts: Sequence[Part]) -> list[str]:
             compared += missing is not None
             if missing is not None and missing > 1:
                 shown = [_pair(held, part.digits) for held in (entry.measured, entry.paper)]
-                cells = [part.protocol, part.title, entry.row.title, *shown, f"{missing:.2f}"]
+                cells = [
+                    part.protocol,
+                    markdown(part.title),
+                    entry.row.title,
+                    *shown,
+                    f"{missing:.2f}",
+                ]
                 rows.append(_line(cells))
     if not compared:
         return []
@@ -184,7 +191,7 @@ def _below(parts: Sequence[Part]) -> list[str]:
 def _details(parts: Sequence[Part]) -> list[str]:
     head = ["protocol", "method", "measured", "s.e.", "paper", "difference", "gain over base"]
     head += ["gain over wide base", "parameters", "folds × seeds"]
-    lines = [f"## {parts[0].title}", "", *_recipes(parts[0]), "", *_rule(head)]
+    lines = [f"## {markdown(parts[0].title)}", "", *_recipes(parts[0]), "", *_rule(head)]
     for part in parts:
         lines += [_line(_detail(part, entry)) for entry in part.entries]
         for name, figure in part.quoted:

@@ -20,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..lock import locked
 from ..train.device import pick_device
 from ..train.loop import groups_of, train_staged, uses_resident
 from ..train.replica import Curves, Paused, Schedule
@@ -27,7 +28,6 @@ from ..train.setup import Setup, set_up
 from ..train.stage import Staged, stage
 from .data import load_data
 from .jobs import Job
-from .lock import locked
 from .prefetch import Prefetch
 from .protocols import Member, Protocol, Replicas, family, summarise
 from .provenance import commit, versions

@@ -21,7 +21,7 @@ from ..data.objects import read_inputs, read_labels
 from ..data.raw import Raw
 from ..data.samples import Samples
 from ..data.split import Split, make_folds, make_split
-from ..data.targets import class_names
+from ..data.targets import check_labels, class_names
 from ..data.tasks import Task
 from ..errors import InputError
 from .fit import fit
@@ -280,7 +280,11 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
         )
         raw = _with_target(raw, *names)
         encoder = Encoder.fit(raw, Task.REGRESSION, ())
-        self._fit(raw, encoder, torch.from_numpy(table).float(), flat=self._flat)
+        target = torch.from_numpy(table).float()
+        if not bool(torch.isfinite(target).all()):
+            raise InputError("y holds numbers beyond the range of 32-bit floats. Scale them first.")
+        check_labels(target, Task.REGRESSION, (), raw.ids)
+        self._fit(raw, encoder, target, flat=self._flat)
         return self
 
     def _restore(self, loaded: Loaded) -> None:

@@ -17,6 +17,7 @@ from torch import Tensor
 from ..data.samples import Samples, load_dataset
 from ..data.split import Split, make_split
 from ..errors import InputError
+from ..files import writing
 from ..graph.vocabulary import UnseenColours
 from ..nn.model import GPNN
 from ..options import Whole
@@ -199,7 +200,7 @@ def _keep(
     about: dict[str, Any] = {
         "task": str(samples.task),
         "metric": samples.metric,
-        "chosen_by": samples.task.chosen_by(samples.outputs),
+        "chosen_by": _chosen_by(samples, [row[1] for row in rows]),
         "metrics": metrics,
         "members": apart,
         "folds": len(splits) if folds else 0,
@@ -220,6 +221,13 @@ def _keep(
         loaded, tuple(splits), tuple(about["histories"]), tuple(about["best_epochs"]),
         tuple(apart), metrics, answers, first.resumed,
     )  # fmt: skip
+
+
+def _chosen_by(samples: Samples, histories: Sequence[list[dict[str, Any]]]) -> str:
+    """What chose the epochs: the loss where the metric is undefined on every validation part."""
+    name = samples.task.chosen_by(samples.outputs)
+    known = any(f"valid_{name}" in record for history in histories for record in history)
+    return name if known else "loss"
 
 
 def _history(trained: Trained, number: int, train: TrainConfig) -> list[dict[str, Any]]:
@@ -331,7 +339,5 @@ def _check_place(folder: Path, setup: Setup) -> None:
         )
     if folder.is_file():
         raise InputError(f"{folder} is a file. Name a folder.")
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"Cannot write into {folder}: {error.strerror}.") from None

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import platform
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,13 @@ from ..data.encoder import Encoder
 from ..data.samples import Samples
 from ..data.tasks import Task
 from ..errors import InputError
-from ..files import atomic_path, write_text
+from ..files import reading, user_path, write_bytes, write_text
 from ..graph.vocabulary import UnseenColours, Vocabulary
 from ..nn.config import GPNNConfig
 from ..nn.model import GPNN
 from ..nn.prepare import Prepared
+from ..options import Choice, Number, Whole
+from ..schema import Anything, ListOf, Maybe, Numbers, Table, Text, read_json
 from .checkpoint import CHECKPOINT
 from .setup import prepare_samples
 
@@ -172,58 +175,122 @@ def save_model(folder: str | Path, loaded: Loaded) -> None:
         "about": dict(loaded.about),
     }
     text = json.dumps(card, ensure_ascii=False, allow_nan=False)
-    with atomic_path(folder / WEIGHTS) as temporary:
-        temporary.write_bytes(weights)
+    write_bytes(folder / WEIGHTS, weights)
     write_text(folder / CARD, text)
 
 
 def load_model(folder: str | Path, device: torch.device | str = "cpu") -> Loaded:
     """Read a model folder (or the ``model.json`` in it)."""
-    folder = Path(folder).expanduser()
+    folder = user_path(folder)
     folder = folder.parent if folder.name == CARD else folder
     card = _card(folder / CARD)
-    try:
+    if not (folder / WEIGHTS).is_file():
+        raise InputError(f"{folder} has no {WEIGHTS}. Copy both files of the model.")
+    with reading(folder / WEIGHTS):
         weights = (folder / WEIGHTS).read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"{folder} has no readable {WEIGHTS} ({error.strerror}). Copy both files of the model."
-        ) from None
     damaged = f"The model in {folder} is damaged"
-    if hashlib.sha256(weights).hexdigest() != card.get("weights"):
+    if hashlib.sha256(weights).hexdigest() != card["weights"]:
         raise InputError(
             f"{damaged}: {WEIGHTS} is not the file that {CARD} was written for. Copy both again, "
             "or train again with --fresh."
         )
     try:
         tensors = read_tensors(weights)
+    except SafetensorError as error:
+        raise InputError(f"{damaged}: {error}. Copy it again.") from None
+    try:
+        encoder = Encoder.from_dict(card["encoder"])
         members = tuple(
             _member(content, {
                 name.removeprefix(f"{number}."): value
                 for name, value in tensors.items() if name.startswith(f"{number}.")
-            }, device, damaged)
+            }, device)
             for number, content in enumerate(card["members"])
         )  # fmt: skip
-        if not members:
-            raise InputError(f"{damaged}: it holds no network. Copy it again.")
-        about = {**card["about"], "versions": card["versions"]}
-        return Loaded(members, Encoder.from_dict(card["encoder"]), about)
-    except (KeyError, TypeError, AttributeError, SafetensorError) as error:
-        raise InputError(f"{damaged}: {error}. Copy it again.") from None
+        _check_fit(encoder, members)
+    except InputError as error:
+        raise InputError(f"{damaged}: {error} Copy it again.") from None
+    return Loaded(members, encoder, {**card["about"], "versions": card["versions"]})
 
 
 def _member(
-    content: dict[str, Any], tensors: dict[str, Tensor], device: torch.device | str, damaged: str
+    content: dict[str, Any], tensors: dict[str, Tensor], device: torch.device | str
 ) -> Member:
+    """A network; its shape is compared with that of the weights before it is made."""
     config = GPNNConfig.from_dict(content["config"])
     vocabulary = Vocabulary.from_dict(content["vocabulary"])
+    if config.gpnn and config.parts != vocabulary.size + 1:
+        raise InputError(f"{config.parts} parts in a vocabulary of {vocabulary.size} colours.")
+    _check_size(config, tensors)
+    with torch.device("meta"), torch.random.fork_rng([]):
+        model = _made(config, vocabulary)
+    wanted = {name: (value.shape, value.dtype) for name, value in model.state_dict().items()}
+    if {name: (value.shape, value.dtype) for name, value in tensors.items()} != wanted:
+        raise InputError("the weights do not fit its configuration.")
     with torch.random.fork_rng([]):
-        model = GPNN(config, vocabulary=vocabulary)
-    shapes = {name: value.shape for name, value in model.state_dict().items()}
-    if {name: value.shape for name, value in tensors.items()} != shapes:
-        raise InputError(f"{damaged}: the weights do not fit its configuration. Copy it again.")
+        model = _made(config, vocabulary)
     model.load_state_dict(tensors)
     shift, scale = tuple(content["shift"]), tuple(content["scale"])
+    if len(shift) != len(scale) or len(scale) not in (0, config.outputs):
+        raise InputError(f"{len(scale)} scales for {config.outputs} outputs.")
     return Member(model.to(device).eval(), vocabulary, shift, scale)
+
+
+def _check_size(config: GPNNConfig, tensors: Mapping[str, Tensor]) -> None:
+    """Refuse numbers that no tensor of the file bears out, before anything of that size is made."""
+    there = sum(value.numel() for value in tensors.values())
+    sizes = {"hidden": config.hidden, "outputs": config.outputs, "features": config.features,
+             "parts": config.parts if config.gpnn else 0, "edge_features": config.edge_features,
+             "edge_labels": config.edge_labels, "codes": sum(config.codes)}  # fmt: skip
+    for name, size in sizes.items():
+        if size > there:
+            raise InputError(f"{name} is {size:,}, and the weights are {there:,} numbers.")
+
+
+def _made(config: GPNNConfig, vocabulary: Vocabulary) -> GPNN:
+    try:
+        return GPNN(config, vocabulary=vocabulary)
+    except (RuntimeError, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"its configuration makes no network ({error}).") from None
+
+
+def _check_fit(encoder: Encoder, members: Sequence[Member]) -> None:
+    """What the networks read and answer is what the encoder gives and names."""
+    wanted = encoder.task.outputs(len(encoder.class_names), len(encoder.target_names))
+    for member in members:
+        config = member.model.config
+        read = (config.outputs, config.features, tuple(config.codes), config.edge_labels)
+        given = (wanted, encoder.features, encoder.codes, len(encoder.edges))
+        if read != given or config.edge_features != encoder.edge_features:
+            raise InputError("its networks do not fit its encoder.")
+
+
+_CARD = Table(
+    {
+        "format": Choice((FORMAT,)),
+        "version": Whole(VERSION, VERSION),
+        "weights": Text(64),
+        "members": ListOf(
+            Table(
+                {
+                    "config": Table({"structure": Table(more=Anything())}, more=Anything()),
+                    "vocabulary": Table(
+                        {"scheme": Text(), "colours": ListOf(Numbers()), "pairs": Maybe(Numbers(0))}
+                    ),
+                    "shift": ListOf(Number(-math.inf)),
+                    "scale": ListOf(Number(above=True)),
+                }
+            ),
+            least=1,
+        ),
+        "encoder": Table(more=Anything()),
+        "versions": Table(more=Anything()),
+        "about": Table(more=Anything()),
+    }
+)
+"""What ``model.json`` holds; the fields of the networks have rules of their own."""
 
 
 def _card(path: Path) -> dict[str, Any]:
@@ -238,10 +305,8 @@ def _card(path: Path) -> dict[str, Any]:
             f"{path.parent} {why}. Name the folder that 'gpnn train' or the save of an estimator "
             "wrote."
         )
-    try:
-        card = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is damaged: not JSON ({error}). Copy the model again.") from None
+    copy = "Copy the model again."
+    card = read_json(path, Anything(), copy)
     if not isinstance(card, dict) or card.get("format") != FORMAT:
         raise InputError(f"{path} was not written by gpnn: it does not say 'format': '{FORMAT}'.")
     version = card.get("version")
@@ -255,7 +320,11 @@ def _card(path: Path) -> dict[str, Any]:
             f"{path} has format version {version}, written by gpnn 0.1, whose networks had another "
             "shape. Train the model again, or use gpnn 0.1 for it."
         )
-    return card
+    try:
+        checked: dict[str, Any] = _CARD.read("", card)
+    except InputError as error:
+        raise InputError(f"{path} is damaged: {error} {copy}") from None
+    return checked
 
 
 def versions() -> dict[str, str]:

@@ -28,7 +28,7 @@ Place = Callable[[int], str]
 
 _MAGIC = re.compile(rb"\A>>(graph6|sparse6)<<")
 
-MAX_SPARSE = 10_000_000
+MAX_SPARSE = 1_000_000
 """Vertices of a graph in sparse6, whose header alone may name billions."""
 
 
