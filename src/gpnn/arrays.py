@@ -102,4 +102,4 @@ def whole_numbers(values: Any, what: str) -> NDArray[np.int64]:
         array = array.astype(np.int64)
     if array.dtype.kind != "i":
         raise InputError(f"The {what} must be whole numbers; got dtype {array.dtype}.")
-    return array
+    return np.atleast_1d(array)

@@ -145,7 +145,7 @@ def user_path(text: str | Path) -> Path:
     """A path as a person types it: ``~`` is the home folder, where there is one of that name."""
     try:
         return Path(text).expanduser()
-    except RuntimeError:  # no such user
+    except (RuntimeError, ValueError):  # no such user, a NUL character
         return Path(text)
 
 

@@ -20,7 +20,9 @@ table; ``Graphs`` of many graphs, or a PyG dataset, stand for the list of their 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AnySet
 from dataclasses import replace
 from typing import Any
 
@@ -96,7 +98,9 @@ def read_labelled(given: Any) -> Raw:
     labels = to_numpy(y, "y", text=True)
     if labels.ndim == 0 or len(labels) != len(raw.graphs):
         raise InputError(f"There are {len(raw.graphs):,} graphs and not as many labels.")
-    columns = labels.reshape(len(labels), -1)
+    columns = labels.reshape(len(labels), math.prod(labels.shape[1:]))
+    if not columns.shape[1]:
+        raise InputError("y holds no labels: its rows are empty.")
     names = ["y"] if columns.shape[1] == 1 else [f"y {k + 1}" for k in range(columns.shape[1])]
     return replace(
         raw, targets={name: _column(v) for name, v in zip(names, columns.T, strict=True)}
@@ -160,7 +164,8 @@ def read_labels(y: Any, count: int) -> NDArray[Any]:
 
 
 def _items(source: Any) -> list[Any]:
-    if isinstance(source, str) or not hasattr(source, "__len__"):
+    unordered = isinstance(source, str | bytes | Mapping | AnySet)
+    if unordered or not (hasattr(source, "__len__") and hasattr(source, "__getitem__")):
         raise InputError(f"X must be a list of graphs; got a {type(source).__name__}.")
     if is_a(source, "torch_geometric", "Data") or is_a(source, "networkx", "Graph"):
         raise InputError("X must be a list of graphs; got one graph. Give [graph].")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -294,5 +295,5 @@ def _edge_fields(
             f"edge_attr has {values.shape[1]} columns of whole numbers. Join them into one label "
             "per edge, or give floats."
         )
-    table = values.reshape(len(values), -1).astype(np.float32)
+    table = values.reshape(len(values), math.prod(values.shape[1:])).astype(np.float32)
     return {"edge_features": torch.from_numpy(entries_of(graphs, src, dst, table))}

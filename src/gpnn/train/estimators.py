@@ -216,8 +216,7 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
 
     def fit(self, X: Any, y: Any) -> GPNNClassifier:
         """Learn from a list of graphs and one class per graph: texts or numbers."""
-        raw = read_inputs(X)
-        labels = read_labels(y, len(raw.graphs))
+        raw, labels = _read(X, y)
         if labels.ndim != 1:
             raise InputError(f"y must hold one class per graph; got shape {labels.shape}.")
         try:
@@ -225,7 +224,10 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
         except (TypeError, ValueError) as error:
             raise InputError(f"y holds no classes: {error}") from None
         if kind == "continuous":
-            raise InputError("y holds numbers that are no classes. Take GPNNRegressor for them.")
+            raise InputError(
+                "Unknown label type: y holds continuous numbers, which are no classes. Take "
+                "GPNNRegressor for them."
+            )
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             only = _plain(self.classes_[0])
@@ -259,10 +261,14 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
 
     _task = Task.REGRESSION
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
     def fit(self, X: Any, y: Any) -> GPNNRegressor:
         """Learn from a list of graphs and a number per graph, or an array [graphs, targets]."""
-        raw = read_inputs(X)
-        labels = read_labels(y, len(raw.graphs))
+        raw, labels = _read(X, y)
         try:
             values = labels.astype(np.float64)
         except (TypeError, ValueError) as error:
@@ -296,6 +302,15 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
         return found[:, 0] if self._flat else found
 
 
+def _read(X: Any, y: Any) -> tuple[Raw, NDArray[Any]]:
+    """Graphs with their labels, two at least."""
+    raw = read_inputs(X)
+    labels = read_labels(y, len(raw.graphs))
+    if len(labels) < 2:
+        raise InputError("X holds one graph (n_samples = 1): too few to learn from.")
+    return raw, labels
+
+
 def _samples(raw: Raw, encoder: Encoder, y: Tensor | None) -> Samples:
     x, edge_labels, edge_features = encoder.encode(raw)
     return Samples(
@@ -326,8 +341,6 @@ def _with_target(raw: Raw, *names: str) -> Raw:
 def _validated(samples: Samples, share: float, seed: int) -> Split:
     """Training and validation part; no class is in the validation part alone."""
     count = len(samples)
-    if count < 2:
-        raise InputError("X holds one graph: too few to learn from.")
     split = make_split(samples, seed, valid=share, test=0.0)
     assert samples.y is not None
     if not samples.task.has_classes:

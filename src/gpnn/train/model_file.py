@@ -1,7 +1,8 @@
 """Model files: ``model.safetensors`` (weights) and ``model.json`` (everything else) in a folder.
 
 A folder holds one model, or several that answer together. The JSON names the SHA-256 of the
-weights and is written last, so that a torn pair is noticed. Nothing is pickled.
+weights and of its own content and is written last, so that a torn pair or a flipped bit is noticed.
+Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -174,6 +175,7 @@ def save_model(folder: str | Path, loaded: Loaded) -> None:
         "versions": versions(),
         "about": dict(loaded.about),
     }
+    card["sha256"] = _digest(card)
     text = json.dumps(card, ensure_ascii=False, allow_nan=False)
     write_bytes(folder / WEIGHTS, weights)
     write_text(folder / CARD, text)
@@ -288,7 +290,8 @@ _CARD = Table(
         "encoder": Table(more=Anything()),
         "versions": Table(more=Anything()),
         "about": Table(more=Anything()),
-    }
+    },
+    {"sha256": Text(64)},
 )
 """What ``model.json`` holds; the fields of the networks have rules of their own."""
 
@@ -324,7 +327,15 @@ def _card(path: Path) -> dict[str, Any]:
         checked: dict[str, Any] = _CARD.read("", card)
     except InputError as error:
         raise InputError(f"{path} is damaged: {error} {copy}") from None
+    if "sha256" in card and card["sha256"] != _digest(card):
+        raise InputError(f"{path} is damaged: it is not what was saved. {copy}")
     return checked
+
+
+def _digest(card: Mapping[str, Any]) -> str:
+    """A hash of everything else in the file."""
+    rest = {name: value for name, value in card.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def versions() -> dict[str, str]:

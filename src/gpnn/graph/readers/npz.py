@@ -81,7 +81,7 @@ def _matrix(file: Arrays) -> Graphs:
     }  # fmt: skip
     if kind not in parts:
         raise InputError(f"There is no sparse format {kind!r}. Known are {one_of(list(parts))}.")
-    data, rest = file["data"], [file[name] for name in parts[kind]]
+    data, rest = np.atleast_1d(file["data"]), [file[name] for name in parts[kind]]
     check_vertices(shape[0], data.size)
     rest = [whole_numbers(one, name) for one, name in zip(rest, parts[kind], strict=True)]
     make: Any = getattr(sparse, f"{kind}_array")
