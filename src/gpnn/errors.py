@@ -32,6 +32,7 @@ _ADVICE = {
     errno.ENAMETOOLONG: "Give a shorter name.",
     errno.ENOENT: "Check that its folder is still there.",
     errno.ENOTDIR: "Check the path: a part of it is a file.",
+    errno.EEXIST: "Check the path: a part of it is a file.",
     errno.EISDIR: "It is a folder: give a file name.",
     errno.EMFILE: "Close other programs, or raise the limit of open files.",
     errno.ENOMEM: "Use less data at once, or a machine with more memory.",

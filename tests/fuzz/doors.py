@@ -210,7 +210,7 @@ def npz(rng: Random, folder: Path) -> Enter:
     def enter() -> None:
         found = read_graphs(path)
         same(found, None)
-        with np.load(path) as file:
+        with contextlib.suppress(ValueError), np.load(path) as file:
             if "edge_index" in file and file["edge_index"].shape == (
                 2,
                 file["edge_index"].shape[-1],
@@ -801,10 +801,8 @@ def records(rng: Random, folder: Path) -> Enter:
             return
         runs = Runs(folder)
         for key, record in runs.read().items():
-            assert (
-                key == record["key"]
-                and sum(v["value"] for v in record.get("values", [])) is not None
-            )
+            assert key == record["key"]
+            assert "mean" not in record or all(v["value"] <= 1e308 for v in record["values"])
         runs.append({**one, "key": "new"})
         assert "new" in runs.read()
 

@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from fuzz.doors import DOORS
 
@@ -96,19 +97,16 @@ class Worker:
         self.process.wait()
 
 
-def run(
-    count: int, seed: int, doors: list[str] | None = None, seconds: float | None = None
-) -> Outcome:
-    """Enter so many cases, or as many as fit into so many seconds."""
-    names, outcome, worker = doors or list(DOORS), Outcome(), Worker()
-    began, credit = time.perf_counter(), dict.fromkeys(names, 0.0)
+def run(count: int, seed: int, doors: list[str] | None = None, make: Any = Worker) -> Outcome:
+    """Enter so many cases, all doors in turn."""
+    names, outcome, worker = doors or list(DOORS), Outcome(), make()
+    credit = dict.fromkeys(names, 0.0)
     numbers = Counter[str]()
     try:
         while outcome.count < count:
             for door in names:
                 credit[door] += WEIGHT.get(door, 1.0)
-                late = seconds is not None and time.perf_counter() - began > seconds
-                if credit[door] < 1 or outcome.count >= count or late:
+                if credit[door] < 1 or outcome.count >= count:
                     continue
                 credit[door] -= 1
                 number = numbers[door]
@@ -120,12 +118,21 @@ def run(
                     outcome.defects.append((f"{door}:{seed}:{number}", detail))
                     if detail in ("hang", "death"):
                         worker.end()
-                        worker = Worker()
-            if seconds is not None and time.perf_counter() - began > seconds:
-                break
+                        worker = make()
     finally:
         worker.end()
     return outcome
+
+
+class Here:
+    """Enters doors in this process, without limits: for measuring what is covered."""
+
+    def enter(self, door: str, seed: int, number: int) -> tuple[str, str, float]:
+        from fuzz.worker import case
+
+        return (*case(door, seed, number), 0.0)
+
+    def end(self) -> None: ...
 
 
 def main() -> None:
@@ -134,6 +141,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--doors", nargs="*", choices=list(DOORS))
     parser.add_argument("--replay", metavar="DOOR:SEED:NUMBER")
+    parser.add_argument("--here", action="store_true", help="in this process, without limits")
     given = parser.parse_args()
     if given.replay:
         from fuzz.worker import case
@@ -142,7 +150,7 @@ def main() -> None:
         print(*case(door, int(seed), int(number)), sep="\n")
         return
     began = time.perf_counter()
-    outcome = run(given.count, given.seed, given.doors)
+    outcome = run(given.count, given.seed, given.doors, Here if given.here else Worker)
     for door in given.doors or DOORS:
         told = ", ".join(f"{n:,} {e}" for (d, e), n in sorted(outcome.endings.items()) if d == door)
         print(f"{door:14} {told}")

@@ -73,7 +73,25 @@ def test_damaged_foreign_and_newer_files(fitted: Fitted, tmp_path: Path) -> None
         load_model(tmp_path)
     wide = member | {"config": member["config"] | {"hidden": 9}}
     card.write_text(json.dumps(content | {"members": [wide]}))
+    with pytest.raises(InputError, match=r"model.json is damaged: it is not what was saved"):
+        load_model(tmp_path)
+    del content["sha256"]  # as if somebody had made the file by hand
+    card.write_text(json.dumps(content | {"members": [wide]}))
     with pytest.raises(InputError, match=r"is damaged: the weights do not fit its configuration"):
+        load_model(tmp_path)
+    huge = member | {"config": member["config"] | {"hidden": 10**6}}
+    card.write_text(json.dumps(content | {"members": [huge]}))
+    with pytest.raises(
+        InputError, match=r"hidden is 1,000,000, and the weights are [\d,]+ numbers"
+    ):
+        load_model(tmp_path)
+    fewer = content["encoder"] | {"class_names": ["one"]}
+    card.write_text(json.dumps(content | {"encoder": fewer}))
+    with pytest.raises(InputError, match=r"its networks do not fit its encoder"):
+        load_model(tmp_path)
+    del content["encoder"]["kind"]
+    card.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"is damaged: encoder.kind is missing"):
         load_model(tmp_path)
 
 

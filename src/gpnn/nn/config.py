@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import InputError
 from ..graph.structure import Structure
 from ..options import Choice, Whole, check_options
+from ..schema import ListOf, Maybe, Text
 from .bases import BASES
 from .parts import PART_WEIGHTS
 
@@ -109,7 +110,9 @@ class GPNNConfig:
     gpnn: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "codes", tuple(self.codes))
+        codes = ListOf(Whole(0)).read("codes", self.codes)
+        object.__setattr__(self, "codes", tuple(codes))
+        Maybe(Text()).read("base", self.base)
         check_options(
             self,
             _CHECKED,

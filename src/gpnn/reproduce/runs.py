@@ -159,7 +159,8 @@ class _Record:
     """A line of ``runs.jsonl``: of a training, or of counted partitions."""
 
     def read(self, name: str, value: Any) -> Record:
-        trained = isinstance(value, dict) and "mean" in value
+        known = value if isinstance(value, dict) else {}
+        trained = "mean" in known or known.get("protocol", "partition") != "partition"
         return (_TRAINING if trained else _COUNT).read(name, value)
 
 

@@ -41,6 +41,6 @@ def test_a_gzip_file_of_zeros_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_header_of_sparse6_alone_asks_for_nothing() -> None:
-    with pytest.raises(InputError, match="vertices; sparse6 of up to 1,000,000 is read"):
+    with pytest.raises(InputError, match="vertices; sparse6 of up to 100,000 is read"):
         parse_graph6(":~~~~~~~~")
     assert parse_graph6(":Bc").num_nodes == 3

@@ -1,0 +1,30 @@
+"""Faults in the middle of commands: a few of them here, all by ``make faults``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from faults.inject import KINDS
+from faults.run import Faults
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+@pytest.fixture(scope="module", params=["train", "predict", "reproduce"])
+def faults(request: pytest.FixtureRequest) -> Iterator[Faults]:
+    made = Faults(request.param)
+    yield made
+    made.close()
+
+
+def test_faults_leave_nothing_wrong_behind(faults: Faults) -> None:
+    """The first and the last write, and the rename and fsync between them; each in its way."""
+    wanted = {"write": (0, -1), "replace": (1,), "fsync": (-1,)}
+    for number, (what, places) in enumerate(wanted.items()):
+        found = [k for k, one in enumerate(faults.operations, start=1) if one.startswith(what)]
+        for place in places:
+            at = found[min(place, len(found) - 1)]
+            faults.fail(at, KINDS[(number + place) % len(KINDS)])
