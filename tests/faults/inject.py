@@ -56,18 +56,17 @@ class Injector:
         """From now on; there is no way back, so it belongs into a process of its own."""
         for name in ("replace", "rename", "mkdir"):
             setattr(os, name, self._counted(name, getattr(os, name)))
-        make, flush, opened, names = os.open, os.fsync, io.open, dict[int, Any]()
+        make, flush, opened = os.open, os.fsync, io.open
 
         def os_open(path: Any, flags: int, *rest: Any, **more: Any) -> int:
             if flags & os.O_CREAT:
                 self.count("make", path)
-            handle = make(path, flags, *rest, **more)
-            names[handle] = path
-            return handle
+            return make(path, flags, *rest, **more)
 
         def fsync(handle: Any) -> None:
             number = handle if isinstance(handle, int) else handle.fileno()
-            self.count("fsync", names.get(number, Path(self.root) / "a file"))
+            link = Path(f"/proc/self/fd/{number}")
+            self.count("fsync", link.resolve() if link.exists() else Path(self.root) / "a file")
             flush(number)
 
         def open_(file: Any, mode: str = "r", *rest: Any, **more: Any) -> Any:

@@ -12,6 +12,7 @@ import math
 import os
 import shutil
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -62,12 +63,18 @@ class Runs:
             records, lines = self._read()
             if record["key"] in records:
                 return False
-            with self.path.open("a+b") as file:
+            with self.path.open("ab", buffering=0) as file:
                 if lines.torn:
                     file.truncate(lines.whole)
-                file.write(line.encode())
-                file.flush()
-                os.fsync(file.fileno())
+                try:
+                    rest = line.encode()
+                    while rest:
+                        rest = rest[file.write(rest) :]
+                    os.fsync(file.fileno())
+                except OSError:
+                    with suppress(OSError):
+                        file.truncate(lines.whole)
+                    raise
         return True
 
     def forget(self, keys: Collection[str]) -> None:
