@@ -10,7 +10,8 @@ import io
 import math
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +38,16 @@ class ArrayFile(Mapping[str, NDArray[Any]]):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with reading(path):
-            self._raw = path.stat().st_size
-        self._names = self._open(lambda file: self._check(file))
+        with self._open() as file:
+            members = file.infolist()
+            check_unpacked(path, path.stat().st_size, sum(one.file_size for one in members))
+        self._names = [member.filename.removesuffix(".npy") for member in members]
 
-    def _open(self, use: Any) -> Any:
+    @contextmanager
+    def _open(self) -> Iterator[zipfile.ZipFile]:
         try:
             with reading(self.path), zipfile.ZipFile(self.path) as file:
-                return use(file)
+                yield file
         except _DAMAGED as error:
             if isinstance(error, InputError):
                 raise
@@ -53,21 +56,16 @@ class ArrayFile(Mapping[str, NDArray[Any]]):
                 f"opened ({error})."
             ) from None
 
-    def _check(self, file: zipfile.ZipFile) -> list[str]:
-        members = file.infolist()
-        check_unpacked(self.path, self._raw, sum(member.file_size for member in members))
-        return [member.filename.removesuffix(".npy") for member in members]
-
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self._names:
             raise DamagedArrays(f"{self.path} holds no array {name!r}.")
-        array: NDArray[Any] = self._open(lambda file: _array(file.read(f"{name}.npy")))
-        return array
+        with self._open() as file:
+            return _array(file.read(f"{name}.npy"))
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 
     def __len__(self) -> int:

@@ -15,6 +15,7 @@ import pytest
 
 from gpnn.data import datasets
 from gpnn.data.datasets import DATASETS, find, get, load_graphs
+from gpnn.data.download import _OnlyHttps, download
 from gpnn.errors import InputError
 from gpnn.graph.convert import as_graphs
 
@@ -232,3 +233,19 @@ def test_brec_is_made_of_pairs(data_dir: Path) -> None:
 def test_data_folder_argument_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPNN_DATA", "/no/such")
     assert datasets.data_folder(tmp_path) == tmp_path
+
+
+def test_only_https_is_fetched(tmp_path: Path) -> None:
+    for entry in DATASETS.values():
+        assert all(one.address.startswith("https://") for one in entry.downloads)
+    with pytest.raises(InputError, match="only https addresses are"):
+        download("http://example.org/a.zip", tmp_path / "a.zip")
+    with pytest.raises(InputError, match="only https addresses are"):
+        _OnlyHttps().redirect_request(None, None, 302, "", {}, "http://example.org/a.zip")
+
+
+def test_a_file_without_a_published_checksum_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = tu_zip("BZR")
+    serve(monkeypatch, content)
+    with pytest.warns(UserWarning, match=hashlib.sha256(content).hexdigest()):
+        load_graphs("BZR")
