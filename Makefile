@@ -74,8 +74,10 @@ coverage: setup
 	@test -d $(COVERAGE) || $(BIN)/pip install --quiet --no-deps --target $(COVERAGE) coverage==7.17.2
 	COVERAGE_CORE=ctrace PYTHONPATH=$(COVERAGE):tests $(BIN)/python -m coverage run -m pytest -q \
 		tests/graph/readers tests/graph/test_convert.py tests/graph/test_from_pyg.py tests/data \
-		tests/train/test_model_file.py tests/train/test_checkpoint.py tests/test_sizes.py tests/test_arrays.py \
-		tests/test_files.py tests/test_schema.py tests/test_text.py \
+		tests/train/test_model_file.py tests/train/test_checkpoint.py tests/test_sizes.py \
+		tests/test_arrays.py \
+		tests/test_files.py tests/test_schema.py tests/test_text.py tests/test_plugins.py \
+		tests/train/test_estimators.py tests/explore/test_predict.py tests/explore/test_why.py \
 		tests/explore/test_parse.py tests/explore/test_analyse.py tests/explore/test_server.py
 	COVERAGE_CORE=ctrace PYTHONPATH=$(COVERAGE):tests $(BIN)/python -m coverage run --append \
 		-m fuzz.run --count 3000 --here

@@ -21,10 +21,9 @@ def faults(request: pytest.FixtureRequest) -> Iterator[Faults]:
 
 
 def test_faults_leave_nothing_wrong_behind(faults: Faults) -> None:
-    """The first and the last write, and the rename and fsync between them; each in its way."""
-    wanted = {"write": (0, -1), "replace": (1,), "fsync": (-1,)}
-    for number, (what, places) in enumerate(wanted.items()):
+    """The last write, an early rename and the first fsync; each in its way."""
+    for (what, place), kind in zip(
+        (("write", -1), ("fsync", 0), ("replace", 1)), KINDS, strict=True
+    ):
         found = [k for k, one in enumerate(faults.operations, start=1) if one.startswith(what)]
-        for place in places:
-            at = found[min(place, len(found) - 1)]
-            faults.fail(at, KINDS[(number + place) % len(KINDS)])
+        faults.fail(found[min(place, len(found) - 1)], kind)

@@ -26,7 +26,7 @@ class _Rows:
         tags.input_tags.two_d_array = True
         for kind in (tags.classifier_tags, tags.regressor_tags):
             if kind is not None:
-                kind.poor_score = True  # two epochs teach little
+                kind.poor_score = True  # one epoch teaches little
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Any:
@@ -60,7 +60,7 @@ def _graphs(table: Any) -> list[Data]:
 
 
 OPTIONS: dict[str, Any] = {
-    "epochs": 2, "hidden": 4, "layers": 1, "batch_size": 64, "random_state": 0, "device": "cpu",
+    "epochs": 1, "hidden": 4, "layers": 1, "batch_size": 64, "random_state": 0, "device": "cpu",
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files import reading
+from ..files import exists, reading
 
 __all__ = ["read_toml", "refuse_unknown"]
 
@@ -26,6 +26,8 @@ def refuse_unknown(content: Any, what: str, known: set[str]) -> None:
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
     """The content of a TOML file, or words on what is wrong with it."""
+    if not exists(path):
+        raise InputError(f"Cannot read {what} {path}: there is no such file.")
     with reading(path):
         content = path.read_bytes()
     try:
