@@ -32,6 +32,8 @@ EDGES = [[0, 1, 1, 2], [1, 0, 2, 1]]
 def test_edges_of_any_kind_are_the_same_graph(edges: Any) -> None:
     for found in (as_graphs(edges), as_graphs(Data(edge_index=edges, num_nodes=3))):
         assert found.edges().tolist() == [[0, 1], [1, 2]]
+    batched = Data(edge_index=edges, num_nodes=3, batch=[0, 0, 0])
+    assert as_graphs(batched).edges().tolist() == [[0, 1], [1, 2]]
     x = [[0.5], [1.5], [2.5]]
     ready = prepare([Data(edge_index=edges, num_nodes=3, x=np.array(x, ">f8"))])
     assert ready.graphs.num_edges == 2 and ready.x.tolist() == x

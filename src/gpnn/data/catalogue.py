@@ -22,7 +22,7 @@ __all__ = ["DATASETS", "Dataset", "get", "register_dataset"]
 @dataclass(frozen=True, slots=True)
 class Download:
     """A public file: address, name in the cache, and checksum where the file is known for certain.
-    The collections of TU and OGB publish none."""
+    None is known for the collections of TU and OGB."""
 
     address: str
     file: str

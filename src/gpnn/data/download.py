@@ -63,7 +63,7 @@ def download(
     except OutputError as error:
         raise OutputError(f"{error} Set GPNN_CACHE to a folder of yours.") from None
     if sha256 is None:
-        note(f"Fetched {url}, for which no checksum is published: SHA-256 {found}.")
+        note(f"Fetched {url}, for which no checksum is known: SHA-256 {found}.")
 
 
 def _fetch(url: str, draft: Path, progress: Progress | None) -> str:

@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import is_a, to_numpy
+from ..arrays import is_a, to_numpy, whole_numbers
 from ..errors import InputError
 from ..sizes import check_vertices
 from .graphs import Graphs
@@ -111,8 +111,8 @@ def _convert(source: Any, num_nodes: int | None) -> Graphs:
     raise InputError(f"A {type(source).__name__} is not a graph here. Give {_KINDS}.")
 
 
-def split_rows(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Sources and targets of an edge array, each contiguous, 64-bit where they are integers."""
+def split_rows(array: NDArray[Any]) -> tuple[Ints, Ints]:
+    """Sources and targets of an edge array, each contiguous, whole numbers of 64 bits."""
     if array.ndim == 2 and array.shape[0] == 2:
         rows = array
     elif array.ndim == 2 and array.shape[1] == 2:
@@ -126,9 +126,8 @@ def split_rows(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         raise InputError(
             f"An edge array has shape [2, m] (or [m, 2]); got {list(array.shape)}.{hint}"
         )
-    if rows.dtype.kind in "iu" and rows.dtype.itemsize < 8:
-        rows = rows.astype(np.int64)
-    return np.ascontiguousarray(rows[0]), np.ascontiguousarray(rows[1])
+    src, dst = whole_numbers(rows[0], "edge sources"), whole_numbers(rows[1], "edge targets")
+    return np.ascontiguousarray(src, np.int64), np.ascontiguousarray(dst, np.int64)
 
 
 def _check_num_nodes(num_nodes: object) -> None:
@@ -156,18 +155,15 @@ def _is_flat(item: Any) -> bool:
     return isinstance(item, int | float | np.number)
 
 
-def _edge_array(source: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def _edge_array(source: Any) -> tuple[Ints, Ints]:
     if isinstance(source, list | tuple):
         source = [to_numpy(row) if is_a(row, "torch", "Tensor") else row for row in source]
     return split_rows(to_numpy(source, "The edge array"))
 
 
-def count_vertices(src: NDArray[Any], dst: NDArray[Any]) -> int:
-    """The largest id plus one; NaN and negative ids are left for ``from_edges`` to refuse."""
-    if not src.size or src.dtype.kind not in "iuf":
-        return 0
-    largest = max(src.max(), dst.max())
-    n = int(largest) + 1 if np.isfinite(largest) and largest >= 0 else 0
+def count_vertices(src: Ints, dst: Ints) -> int:
+    """The largest id plus one; negative ids are left for ``from_edges`` to refuse."""
+    n = max(0, int(max(src.max(initial=-1), dst.max(initial=-1))) + 1)
     check_vertices(n, len(src))
     return n
 
