@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ..data.raw import DEGREE
 from ..data.samples import Samples
-from ..data.structure_cache import cached_classes, cached_partition
+from ..data.structure_cache import cached_classes, cached_partition, cached_peer
 from ..data.tasks import Task
 from ..errors import InputError
 from ..graph.partition import Partition
@@ -112,7 +112,8 @@ class Setup:
     @property
     def stackable(self) -> bool:
         """Whether several networks can be made one: all but those around a user's module."""
-        return self.config.base is None or self.config.base in BASES
+        config = self.config
+        return config.base is None or config.base in BASES or config.peer is not None
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -264,6 +265,9 @@ def prepare_samples(
         node_level=samples.task.node_level,
         cut=cut,
         classes=classes,
+        peer_structure=None
+        if config.peer is None
+        else cached_peer(graphs, config.peer, config.edged),
     )
 
 

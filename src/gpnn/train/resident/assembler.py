@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ...nn.batch import AlphaRound, Edges, GraphBatch, PairRows
+from ...nn.batch import AlphaRound, CellBatch, CellRows, Edges, GraphBatch, PairRows
 from ...nn.segments import Segments
 from .capacity import Capacity
 from .class_rows import Held, SharedLayout
@@ -53,6 +53,13 @@ class Assembler:
             )
         )
 
+        for name, weight in self.entries.weight.items():
+            self.entries.weight[name] = weight.to(dtype)
+        self.cells = {
+            kind: {name: _padded(values) for name, values in held.items()}
+            for kind, held in resident.cells.items()
+        }
+
     def batch(self, graphs: Tensor) -> GraphBatch:
         """The batch of the given graphs, whole numbers [R, B]; labels apart. Where a replica has
         fewer than B graphs, its row ends with -1."""
@@ -84,6 +91,7 @@ class Assembler:
             groups=self.groups,
             pairs=_pair_rows(near) if self.resident.pairwise else None,
             walks=None if self.walks is None else self.walks[vertices].to(self.dtype),
+            cells=self._cells(rows, entries) if self.resident.relations else None,
         )
 
     def _interactions(
@@ -123,6 +131,21 @@ class Assembler:
         features = None if floats is None else floats[source].to(self.dtype)
         gather, collect = self._sums(entries, "gather"), self._sums(entries, "collect")
         return Edges(gather, collect, self.edge_label[source], features)
+
+    def _cells(self, rows: Rows, entries: Entries) -> CellBatch:
+        """What a peer reads."""
+        found = {}
+        for kind, held in self.cells.items():
+            source, weight = (self._of(kind, part) for part in (rows.source, rows.weight))
+            own = {name: values[source] for name, values in held.items()}
+            label, features = own.pop("label", None), own.pop("features", None)
+            features = None if features is None else features.to(self.dtype)
+            found[kind] = CellRows(weight, source, label, features, own)
+        sums = {
+            name: self._sums(entries, f"peer {name}", back)
+            for name, back in self.resident.relations.items()
+        }
+        return CellBatch(found, sums)
 
     def _of(self, kind: str, values: Tensor) -> Tensor:
         """Values of the rows of a kind, [R, rows]."""

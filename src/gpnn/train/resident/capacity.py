@@ -54,6 +54,9 @@ def capacity(resident: Resident, plan: Tensor) -> Capacity:
         name: tuple(part.tolist())
         for name, part in zip(resident.kinds, np.split(most, bounds), strict=True)
     }
+    for name in resident.cells:  # kernels take no empty rows; grids have whole squares or nothing
+        if not name.startswith("grid "):
+            rows[name] = tuple(max(1, count) for count in rows[name])
     room = {name: max(1, n) for name, n in zip(sums, dearest.tolist(), strict=True)}
     members = room.pop("members", 0)
     links = {name: room.pop(name) for name in of_links}
