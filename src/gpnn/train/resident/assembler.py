@@ -17,7 +17,7 @@ from .class_rows import Held, SharedLayout
 from .class_sums import LinkLayout, Links
 from .graph_rows import INT, RowLayout, Rows, group_of, groups
 from .graph_sums import Entries, EntryLayout
-from .tables import Resident
+from .tables import Resident, cell_kind
 
 __all__ = ["Assembler"]
 
@@ -136,7 +136,8 @@ class Assembler:
         """What a peer reads."""
         found = {}
         for kind, held in self.cells.items():
-            source, weight = (self._of(kind, part) for part in (rows.source, rows.weight))
+            places = cell_kind(kind)
+            source, weight = (self._of(places, part) for part in (rows.source, rows.weight))
             own = {name: values[source] for name, values in held.items()}
             label, features = own.pop("label", None), own.pop("features", None)
             features = None if features is None else features.to(self.dtype)

@@ -22,7 +22,7 @@ from ...nn.config import GPNNConfig
 from ...nn.encode import multi_hot
 from ...nn.prepare import Prepared
 from .build_interactions import add_interactions
-from .tables import Kind, Resident, as_tensor
+from .tables import Kind, Resident, as_tensor, cell_kind
 
 __all__ = ["build_resident"]
 
@@ -90,7 +90,7 @@ def _add_cells(
 ) -> None:
     """What a peer reads: kinds of rows with their attributes, and sums between them."""
     for name, one in cells.structure.cells.items():
-        out.kinds[name] = kind(one.graph, None)
+        own = out.kinds[cell_kind(name)] = kind(one.graph, None)
         held = {code: as_tensor(values) for code, values in one.codes.items()}
         if one.entry is not None:
             entry, there = np.maximum(one.entry, 0), one.entry >= 0
@@ -98,12 +98,13 @@ def _add_cells(
             if prepared.edge_features is not None:
                 chosen = prepared.edge_features[as_tensor(entry)]
                 held["features"] = chosen * as_tensor(there).unsqueeze(1)
-        out.cells[name] = {key: _placed(out.kinds[name], values) for key, values in held.items()}
+        out.cells[name] = {key: _placed(own, values) for key, values in held.items()}
     for name, link in cells.structure.relations.items():
         weight = None if link.weight is None else as_tensor(link.weight)
         row, column = as_tensor(link.row), as_tensor(link.column)
         key = f"peer {name}"
-        out.relate(key, link.rows, link.into, row, column, link.symmetric, weight)
+        ends = (cell_kind(link.rows), cell_kind(link.into))
+        out.relate(key, *ends, row, column, link.symmetric, weight)
         out.relations[name] = key if link.symmetric else f"{key} back"
 
 

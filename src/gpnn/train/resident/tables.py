@@ -10,12 +10,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["Direction", "Kind", "Link", "Resident", "Shared", "as_tensor"]
+__all__ = ["Direction", "Kind", "Link", "Resident", "Shared", "as_tensor", "cell_kind"]
 
 
 def as_tensor(array: NDArray[np.generic]) -> Tensor:
     """An array of any strides as a tensor."""
     return torch.from_numpy(np.ascontiguousarray(array))
+
+
+def cell_kind(name: str) -> str:
+    """What a kind of things that a peer reads is called among all kinds of rows."""
+    return name if name in ("vertex", "graph") else f"cell {name}"
 
 
 @dataclass
