@@ -51,7 +51,7 @@ def train(
     model: Annotated[
         str,
         Option(
-            help="gpnn; another method: graphsnn, esan, cin, gin-ak, kp-gin, ppgn, dgn or lrp, with "
+            help="gpnn; another method: graphsnn, esan, cin, gin-ak, kp-gin, ppgn, dgn, lrp, with "
             "options as in cin:rings=8; or a base GNN alone."
         ),
     ] = "gpnn",
@@ -135,8 +135,8 @@ def train(
     chosen = named_model(model)
     if chosen and (base is not None or d != 1 or distances or labels or join != "beside"):
         raise InputError(
-            f"--model {model} trains without GPNN: leave out --base, --d, --distances, --labels and "
-            "--join."
+            f"--model {model} trains without GPNN: leave out --base, --d, --distances, --labels "
+            "and --join."
         )
     if baseline and (d != 1 or distances or labels or join != "beside"):
         raise InputError(
@@ -175,8 +175,8 @@ def train(
     _tell_samples(source, samples, split, config, folds)
     with progress(folder, config.epochs) as (started, tick):
         fitted = fit(
-            samples, options, config, splits or split, ensemble=ensemble, folder=folder, report=tick,
-            started=started, fresh=fresh,
+            samples, options, config, splits or split, ensemble=ensemble, folder=folder,
+            report=tick, started=started, fresh=fresh,
         )  # fmt: skip
     metric = fitted.loaded.about["metric"]
     test = fitted.metrics.get("test", {}).get(metric)

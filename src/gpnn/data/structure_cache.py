@@ -14,10 +14,10 @@ from ..graph.classes import interaction_classes
 from ..graph.graphs import Graphs
 from ..graph.partition import Partition, partition
 from ..graph.peers.structure import PeerStructure
+from ..graph.readers.files import InputNote
 from ..graph.registry import get_scheme
 from ..graph.structure import Structure
 from ..nn.peers import PeerSpec
-from ..graph.readers.files import InputNote
 from .cache import Arrays, key_of, recall
 
 __all__ = ["SMALL", "cached_classes", "cached_partition", "cached_peer"]

@@ -38,10 +38,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..errors import InputError
 from ..graph.graphs import Graphs
 from ..graph.partition import partition
-from ..graph.refine import gpnn as exact_gpnn
 from ..graph.refine import fwl, wl
+from ..graph.refine import gpnn as exact_gpnn
 from ..nn.model import GPNN
 from ..nn.norm import WeightedBatchNorm
 from ..nn.prepare import Prepared, prepare
@@ -130,8 +131,9 @@ def realise(
     for at in second:
         copies[at] = right
     graphs = Graphs.concatenate([one.relabelled(rng.permutation(one.num_nodes)) for one in copies])
-    options = {"scheme": scheme, "interactions": interactions, "d": d, "layers": layers}
-    ready = prepare(graphs, peer=model, **options)
+    ready = prepare(
+        graphs, peer=model, scheme=scheme, interactions=interactions, d=d, layers=layers
+    )
     net = _network(ready, hidden, seed, None if gpnn and model is None else model or GIN).to(device)
     batches = [
         ready.batch(np.concatenate([first[i : i + 8], second[i : i + 8]])).to(device, torch.float64)
@@ -211,13 +213,19 @@ def _outputs(model: GPNN, ready: Prepared, device: str) -> Tensor:
         return model(ready.batch().to(device, torch.float64)).cpu()
 
 
-def _one(work: tuple[tuple[Any, ...], dict[str, Any]]) -> PairResult:
+def _one(work: tuple[tuple[Any, ...], dict[str, Any]]) -> PairResult | None:
+    """``None`` where a peer does not take the graphs."""
     torch.set_num_threads(1)
-    return realise(*work[0], **work[1])
+    try:
+        return realise(*work[0], **work[1])
+    except InputError:
+        if work[1]["model"] is None:
+            raise
+        return None
 
 
 @contextmanager
-def _pool(jobs: int) -> Iterator[Callable[..., Iterable[PairResult]]]:
+def _pool(jobs: int) -> Iterator[Callable[..., Iterable[PairResult | None]]]:
     """``map``, in this process or over several."""
     if jobs == 1:
         yield map
@@ -238,24 +246,29 @@ def realise_suite(
     jobs: int = 1,
     seed: int = 0,
     device: str = "cpu",
-    progress: Callable[[int, PairResult], None] = lambda *_: None,
+    progress: Callable[[int, PairResult | None], None] = lambda *_: None,
 ) -> dict[str, Any]:
     """The protocol on all pairs of a suite (or some), ``jobs`` at a time: one row of the report.
 
     ``distinguished`` and ``by_category`` count the trained networks, ``untrained`` those with
     weights as drawn. ``lost`` are pairs that the exact refinement distinguishes and the trained
-    network does not; ``beyond``, the other way round, can only be rounding.
+    network does not; ``beyond``, the other way round, can only be rounding. ``refused`` are pairs
+    that a peer does not take (too many rings or orderings); they count as not distinguished.
     """
     chosen = list(range(suite.size)) if pairs is None else pairs
     work = [(suite.graphs[2 * p], suite.graphs[2 * p + 1], scheme, interactions, d) for p in chosen]
     same = {"device": device, "gpnn": gpnn, "model": model}
     options = [{"seed": seed + p, **same} for p in chosen]
     results: dict[int, PairResult] = {}
+    refused: list[int] = []
     with _pool(jobs) as run:
         for p, result in zip(chosen, run(_one, zip(work, options, strict=True)), strict=True):
-            results[p] = result
             progress(p, result)
-    by_category: dict[str, int] = {}
+            if result is None:
+                refused.append(p)
+            else:
+                results[p] = result
+    by_category: dict[str, int] = {suite.categories[p]: 0 for p in chosen}
     for p, result in results.items():
         category = suite.categories[p]
         by_category[category] = by_category.get(category, 0) + result.distinguishes
@@ -274,8 +287,7 @@ def realise_suite(
         ],
         "unreliable": sum(not result.reliable for result in results.values()),
         "lost": [p for p, result in results.items() if result.exact and not result.distinguishes],
-        "beyond": [
-            p for p, one in results.items() if one.exact is False and one.distinguishes
-        ],
+        "beyond": [p for p, one in results.items() if one.exact is False and one.distinguishes],
         "by_category": by_category,
+        **({"refused": refused} if model is not None else {}),
     }

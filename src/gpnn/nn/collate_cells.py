@@ -114,7 +114,9 @@ class CellIndex:
                     there = as_tensor((entry >= 0) & (real > 0)).unsqueeze(1)
                     features = shaped(edge_features[as_tensor(np.maximum(entry, 0))] * there)
             codes = {
-                name: shaped(as_tensor(np.where(real > 0, code[number], 0) if len(code) else number))
+                name: shaped(
+                    as_tensor(np.where(real > 0, code[number], 0) if len(code) else number)
+                )
                 for name, code in cells.codes.items()
             }
             weight = shaped(as_tensor(real)) if stacked else None

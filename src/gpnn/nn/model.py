@@ -272,7 +272,7 @@ class GPNN(nn.Module):
         return batch_of(batch, self)
 
     def _encoded(self, batch: GraphBatch) -> Tensor:
-        """Features of the vertices in the width of the network, unless they are read as they are."""
+        """Features of the vertices, in the width of the network unless they are read as is."""
         x = batch.features if self.encoder is None else self.encoder(batch.features)
         if self.walks is not None:
             x = x + self.walks(batch.walks, batch.vertex_weight)

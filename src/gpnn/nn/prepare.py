@@ -212,7 +212,12 @@ def prepare(
             raise InputError("PyG data brings its features and labels. Set them there.")
         read = read_data(source, node_level)
         return prepare_graphs(
-            read.graphs, structure, vocabulary, node_level=node_level, direct=direct, peer=peer,
+            read.graphs,
+            structure,
+            vocabulary,
+            node_level=node_level,
+            direct=direct,
+            peer=peer,
             **read.fields,
         )
     graphs = as_graphs(source)

@@ -9,7 +9,7 @@ from typing import Any
 from .gains import LEVEL, RIVALS, Gain, gains_of
 from .paper import Figure
 from .protocols import Summary, get_protocol
-from .recipe import Recipe
+from .recipe import PEERS, Recipe
 from .results import Entry, Part, deviations, shortfall, used
 from .tables import CONTROLS, OWN, TABLES
 
@@ -198,11 +198,11 @@ def _recipes(part: Part) -> list[str]:
     """What the models were trained with; once, or for every base where it differs."""
     differing: dict[str, list[str]] = {}
     for base, recipe in part.recipes.items():
-        differing.setdefault(_recipe(recipe), []).append(base)
+        differing.setdefault(_recipe(recipe, base in PEERS), []).append(base)
     return [f"{', '.join(bases)}: {sentence}" for sentence, bases in differing.items()]
 
 
-def _recipe(recipe: Recipe) -> str:
+def _recipe(recipe: Recipe, peer: bool) -> str:
     rate = f"halved every {recipe.halve_every}" if recipe.halve_every else "constant"
     rate = "along a cosine" if recipe.cosine else rate
     rate += f" after {recipe.warmup} epochs of warm-up" if recipe.warmup else ""
@@ -218,8 +218,12 @@ def _recipe(recipe: Recipe) -> str:
         f"{recipe.layers} layers, hidden {recipe.hidden}, batches of {recipe.batch_size}, "
         f"{recipe.epochs} epochs, lr {recipe.lr:g} {rate}, dropout {recipe.dropout:g}, "
         f"weight decay {recipe.weight_decay:g}, readout {recipe.readout}, head {recipe.head}, edge "
-        f"labels {'read' if recipe.edge_labels else 'not read'}; GPNN: "
-        f"{', '.join([reach, *more])}."
+        f"labels {'read' if recipe.edge_labels else 'not read'}"
+        + (
+            f"{'; ' * bool(recipe.peer)}{recipe.peer}."
+            if peer
+            else f"; GPNN: {', '.join([reach, *more])}."
+        )
     )
 
 

@@ -49,8 +49,9 @@ def directions(graphs: Graphs, count: int, edged: bool) -> PeerStructure:
         field[np.abs(field) < SMALL] = 0
         total = np.bincount(rows, np.abs(field), graphs.num_nodes)
         field = field / (total[rows] + SMALL)
-        own = -np.bincount(rows, field, graphs.num_nodes)
-        for name, weight in (("average", np.abs(field)), ("derivative", field)):
+        own = -np.bincount(rows, field, graphs.num_nodes).astype(np.float64)
+        size: NDArray[np.float64] = np.abs(field)
+        for name, weight in (("average", size), ("derivative", field)):
             out.relations[f"{name} {k}"] = Relation("vertex", into, rows, column, weight)
         out.relations[f"own {k}"] = Relation("vertex", "vertex", every, every, own, symmetric=True)
     return out

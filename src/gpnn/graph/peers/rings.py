@@ -46,8 +46,8 @@ def cell_complex(graphs: Graphs, longest: int) -> PeerStructure:
     )
     if done < len(graphs):
         raise InputError(
-            f"CIN: graph {done} has too many induced rings of up to {longest} vertices, or too many "
-            f"paths to look at: the search stopped after {len(stops):,} rings. Use shorter rings, "
+            f"CIN: graph {done} has too many induced rings of up to {longest} vertices, or paths to "
+            f"look at: the search stopped after {len(stops):,} rings. Use shorter rings, "
             f"such as --model cin:rings={max(3, min(longest - 1, 6))}."
         )
     starts = np.concatenate(([0], stops))[:-1].astype(np.int64)
@@ -56,7 +56,8 @@ def cell_complex(graphs: Graphs, longest: int) -> PeerStructure:
     following = np.arange(len(members)) + 1
     following[stops - 1] = starts
     low, high = np.sort(np.stack([members, members[following]]), 0)
-    edge = np.searchsorted(ends[:, 0] * graphs.num_nodes + ends[:, 1], low * graphs.num_nodes + high)
+    n = graphs.num_nodes
+    edge = np.searchsorted(ends[:, 0] * n + ends[:, 1], low * n + high)
     out.cells["ring"] = Cells(of_graph[members[starts]] if len(starts) else starts)
     out.relations["ring boundary"] = Relation("ring", "edge", ring, edge)
     for kind in ("edge", "ring"):

@@ -32,8 +32,8 @@ class DGNLayer(nn.Module):
     r"""With the matrices of :func:`~gpnn.graph.peers.directions.directions` for every eigenvector,
 
     .. math::
-        y_v = \mathrm{MLP}\Big(x_v \,\|\, \mathrm{mean}_{u \in N(v)}\, x_u \,\|\, (B_{av} x)_v \,\|\,
-            |(B_{dx} x)_v| \,\|\, \dots\Big)
+        y_v = \mathrm{MLP}\Big(x_v \,\|\, \mathrm{mean}_{u \in N(v)}\, x_u \,\|\, (B_{av} x)_v
+            \,\|\, |(B_{dx} x)_v| \,\|\, \dots\Big)
 
     The absolute value makes the sign of an eigenvector irrelevant. Where edges have labels,
     :math:`x_u` becomes :math:`\mathrm{ReLU}(x_u + e_{uv})`.

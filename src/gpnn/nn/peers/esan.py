@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ...graph.graphs import Graphs
 from ...graph.peers.bags import POLICIES, bags
 from ...graph.peers.structure import PeerStructure
-from ...options import Choice, Number, Whole, check_options
+from ...options import Choice, Number, Rule, Whole, check_options
 from ..batch import GraphBatch
 from ..block import Block
 from ..dropout import Dropout
@@ -34,7 +34,7 @@ class ESANOptions:
     sample: float = 1.0
 
     def __post_init__(self) -> None:
-        rules = {
+        rules: dict[str, Rule] = {
             "policy": Choice(POLICIES),
             "hops": Whole(1, 8),
             "variant": Choice(("ds", "dss")),
@@ -56,8 +56,8 @@ class ESAN(Peer):
 
     Bevilacqua et al., *Equivariant Subgraph Aggregation Networks*, ICLR 2022. Departures: a
     subgraph has its own vertices alone (the public code keeps deleted and far ones as isolated
-    rows); the sum of both parts of DSS is normalised once more, in the block; a subgraph that is not
-    sampled is left out of all means, which costs as much as keeping it.
+    rows); the sum of both parts of DSS is normalised once more, in the block; a subgraph that is
+    not sampled is left out of all means, which costs as much as keeping it.
     """
 
     name, title = "esan", "ESAN"

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ...graph.graphs import Graphs
 from ...graph.peers.bags import bags
 from ...graph.peers.structure import PeerStructure
-from ...options import Number, Whole, check_options
+from ...options import Number, Rule, Whole, check_options
 from ..batch import GraphBatch
 from ..block import Block
 from ..dropout import Dropout
@@ -32,7 +32,11 @@ class GINAKOptions:
     drop: float = 0.0
 
     def __post_init__(self) -> None:
-        rules = {"hops": Whole(1, 8), "inner": Whole(1, 8), "drop": Number(0.0, 1.0, below=True)}
+        rules: dict[str, Rule] = {
+            "hops": Whole(1, 8),
+            "inner": Whole(1, 8),
+            "drop": Number(0.0, 1.0, below=True),
+        }
         check_options(self, (), rules)
 
 

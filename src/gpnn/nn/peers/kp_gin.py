@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ...graph.graphs import Graphs
 from ...graph.peers.shells import EDGE_COUNTS, KERNELS, k_hop_shells
 from ...graph.peers.structure import PeerStructure
-from ...options import Choice, Flag, Whole, check_options
+from ...options import Choice, Flag, Rule, Whole, check_options
 from ..batch import GraphBatch
 from ..linear import Linear
 from ..lookup import lookup
@@ -31,7 +31,7 @@ class KPGINOptions:
     plus: bool = False
 
     def __post_init__(self) -> None:
-        rules = {
+        rules: dict[str, Rule] = {
             "hops": Whole(1, 16),
             "kernel": Choice(KERNELS),
             "combine": Choice(("geometric", "attention")),
@@ -61,9 +61,7 @@ class KPGINLayer(nn.Module):
         self.part = max(1, shape.width // options.hops)
         self.split = Linear(shape.width, self.part * self.hops, bias=False)
         self.edge = Linear(shape.width, self.part, bias=False) if shape.edged else None
-        self.mlps = nn.ModuleList(
-            MLP(self.part, self.part, self.part) for _ in range(options.hops)
-        )
+        self.mlps = nn.ModuleList(MLP(self.part, self.part, self.part) for _ in range(options.hops))
         self.periphery = nn.Parameter(torch.empty(EDGE_COUNTS + 1, self.part))
         self.epsilon = nn.Parameter(torch.zeros(()))
         self.alpha = self.query = None
