@@ -46,8 +46,8 @@ def cell_complex(graphs: Graphs, longest: int) -> PeerStructure:
     )
     if done < len(graphs):
         raise InputError(
-            f"CIN: graph {done} has too many induced rings of up to {longest} vertices, or paths to "
-            f"look at: the search stopped after {len(stops):,} rings. Use shorter rings, "
+            f"CIN: graph {done} has too many induced rings of up to {longest} vertices, or paths "
+            f"to look at: the search stopped after {len(stops):,} rings. Use shorter rings, "
             f"such as --model cin:rings={max(3, min(longest - 1, 6))}."
         )
     starts = np.concatenate(([0], stops))[:-1].astype(np.int64)

@@ -67,8 +67,8 @@ class GraphSNN(VertexPeer):
 
     Wijesinghe and Wang, *A New Perspective on "How Graph Neural Networks Go Beyond
     Weisfeiler-Lehman?"*, ICLR 2022. The rows of :math:`\\tilde A` sum to 1, so that the self term
-    is 2γ wherever there is a neighbour. Departures: the public code normalises over padded positions
-    of vertices and keeps dropout on at test time; neither is done here.
+    is 2γ wherever there is a neighbour. Departures: the public code normalises over padded
+    positions of vertices and keeps dropout on at test time; neither is done here.
     """
 
     name, title = "graphsnn", "GraphSNN"

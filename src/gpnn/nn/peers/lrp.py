@@ -83,7 +83,7 @@ class LRP(VertexPeer):
 
     Chen et al., *Can Graph Neural Networks Count Substructures?*, NeurIPS 2020. In LRP-l-k, l is
     the depth and k the width: every vertex of a level adds k of its neighbours, so that orderings
-    have 1 + k + … + k^l vertices (the public code sets room for 1 + lk, the same for k = 1 or l = 1).
+    have 1 + k + … + k^l vertices (the public code sets room for 1 + lk, the same for k or l = 1).
     Departures: labels of edges scale the weights of a pair of places (the public code has a matrix
     for each).
     """
