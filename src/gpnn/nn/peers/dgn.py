@@ -32,7 +32,8 @@ class DGNLayer(nn.Module):
     r"""With the matrices of :func:`~gpnn.graph.peers.directions.directions` for every eigenvector,
 
     .. math::
-        y_v = \mathrm{MLP}\Big(x_v \,\|\, \mathrm{mean}_{u \in N(v)}\, x_u \,\|\, (B_{av} x)_v
+        y_v = \mathrm{MLP}\Big(x_v \,\|\, \mathrm{mean}_{u \in N(v)}\, x_u \,\|\,
+            \sum_{u \in N(v)} x_u \,\|\, (B_{av} x)_v
             \,\|\, |(B_{dx} x)_v| \,\|\, \dots\Big)
 
     The absolute value makes the sign of an eigenvector irrelevant. Where edges have labels,
@@ -42,7 +43,7 @@ class DGNLayer(nn.Module):
     def __init__(self, shape: Shape, options: DGNOptions) -> None:
         super().__init__()
         self.vectors, width = options.vectors, shape.width
-        self.mlp = MLP((2 + 2 * options.vectors) * width, width, width, bias=False)
+        self.mlp = MLP((3 + 2 * options.vectors) * width, width, width, bias=False)
 
     def forward(self, x: Tensor, batch: GraphBatch, encode: Encode | None) -> Tensor:
         cells = cells_of(batch)
@@ -50,7 +51,7 @@ class DGNLayer(nn.Module):
         if encode is not None:
             sent = cells.sums["original from"].sum(x, onto=encode(cells.rows["original"]))
             sent, near = torch.relu(sent), cells.sums["original to"]
-        parts = [x, mean_of(near, sent)]
+        parts = [x, mean_of(near, sent), near.sum(sent)]
         for k in range(1, self.vectors + 1):
             own = cells.sums[f"own {k}"].sum(x)
             derivative = cells.sums[f"derivative {k}"].sum(sent, onto=own)
@@ -65,8 +66,8 @@ class DGN(VertexPeer):
     Beaini et al., *Directional Graph Networks*, ICML 2021. Eigenvectors are those of D - A of every
     connected component. An eigenvalue that is repeated has no distinguished eigenvectors: there the
     result depends on the order of vertices, as in the paper, and a note counts such graphs.
-    Departures: mean and directional aggregators alone, without degree scalers; the vertex's own row
-    is read too.
+    Departures: mean, sum and directional aggregators without degree scalers (with means alone, all
+    vertices without features would look alike); the vertex's own row is read too.
     """
 
     name, title = "dgn", "DGN"
