@@ -32,7 +32,7 @@ def reproduce(
         str,
         typer.Argument(
             help="graph-classification, node-classification, schemes, interactions, regression, "
-            "statistics, distribution, or all.",
+            "peers, statistics, distribution, or all.",
             metavar="TABLE",
         ),
     ],

@@ -13,7 +13,7 @@ from .recipe import PEERS, Recipe
 from .results import Entry, Part, deviations, shortfall, used
 from .tables import CONTROLS, OWN, TABLES
 
-__all__ = ["QUICK", "made_with", "spent", "to_markdown"]
+__all__ = ["QUICK", "below", "made_with", "overview", "protocols_of", "spent", "to_markdown"]
 
 QUICK = (
     "**QUICK: a small sample (few graphs, folds, seeds and epochs, a narrow network) that shows "
@@ -39,11 +39,11 @@ def to_markdown(table: str, parts: Sequence[Part], command: str, quick: bool = F
     lines += _gains(parts) if table in OWN else []
     lines += [f"Made by `{command}` from `runs.jsonl`. {made_with(records)}", ""]
     lines += ["Accuracy and ROC-AUC in per cent; mean absolute error as it is. " + _LEGEND]
-    lines += _protocols(parts)
+    lines += protocols_of(parts)
     lines += _controls(table)
     for protocol in dict.fromkeys(part.protocol for part in parts):
-        lines += _overview([part for part in parts if part.protocol == protocol])
-    lines += [] if quick else _below(parts)
+        lines += overview([part for part in parts if part.protocol == protocol])
+    lines += [] if quick else below(parts)
     for dataset in dict.fromkeys(part.column.dataset for part in parts):
         lines += _details([part for part in parts if part.column.dataset == dataset])
     return "\n".join(lines).rstrip() + "\n"
@@ -134,7 +134,8 @@ def _controls(table: str) -> list[str]:
     return [f"- `{row.title}`, not in the paper: {use}.\n" for row, use in held.items()]
 
 
-def _protocols(parts: Sequence[Part]) -> list[str]:
+def protocols_of(parts: Sequence[Part]) -> list[str]:
+    """The rule of every protocol, with its warning."""
     lines = []
     for name in dict.fromkeys(part.protocol for part in parts):
         rule = get_protocol(name)
@@ -143,7 +144,7 @@ def _protocols(parts: Sequence[Part]) -> list[str]:
     return [*lines, ""]
 
 
-def _overview(parts: Sequence[Part]) -> list[str]:
+def overview(parts: Sequence[Part]) -> list[str]:
     """Methods by datasets: measured, and the paper's figure in brackets."""
     titles = list(dict.fromkeys(entry.row.title for part in parts for entry in part.entries))
     head = ["method", *(part.title for part in parts)]
@@ -160,7 +161,7 @@ def _overview(parts: Sequence[Part]) -> list[str]:
     return [*lines, "", *(["The paper's figures in brackets.", ""] if quoted else [])]
 
 
-def _below(parts: Sequence[Part]) -> list[str]:
+def below(parts: Sequence[Part]) -> list[str]:
     """The cells that are worse than the paper's by more than their deviations."""
     compared, rows = 0, []
     for part in parts:

@@ -39,8 +39,9 @@ PAPER = {
 OWN = {
     "tuned": "molecules, every model with a recipe of its own search",
     "seeds": "TU collections, 30 seeds",
+    "peers": "GIN, GPNN and the methods of the paper's tables, with what they cost",
 }
-"""Tables of ours that say whether a gain is established."""
+"""Tables of ours: whether a gain is established, and the paper's peers side by side."""
 
 TABLES = {**PAPER, **OWN}
 
@@ -104,6 +105,9 @@ def columns(table: str, added: Additions = NOTHING) -> list[Column]:
         raise InputError(f"The table {table} is counted, not trained.")
     if table in OWN and added != NOTHING:
         raise InputError(f"Datasets and base GNNs cannot be added to the table {table}.")
+    if table == "peers":
+        both = [column for name in _OF_PEERS for column in columns(name)]
+        return [replace(column, rows=rows) for column in both if (rows := _beside_peers(column))]
     held = [cell for cell in cells() if cell.table == table]
     if table == "tuned":
         return [
@@ -119,6 +123,16 @@ def columns(table: str, added: Additions = NOTHING) -> list[Column]:
     ]
     found += [_own_column(table, name) for name in added.datasets]
     return [_with_bases(column, added.bases) for column in found]
+
+
+def _beside_peers(column: Column) -> tuple[Row, ...]:
+    """The peers of a column with GIN and one GPNN; nothing where there is no peer."""
+    gpnn = next((row for row in column.rows if row.gpnn and row.scheme == "core-degree"), None)
+    kept = {row for row in column.rows if row.peer}
+    if not kept or gpnn is None:
+        return ()
+    kept |= {gpnn, gpnn.plain, gpnn.widened}
+    return tuple(row for row in column.rows if row in kept)
 
 
 def _own_column(table: str, dataset: str) -> Column:
@@ -204,6 +218,9 @@ CONTROLS = {
     }
 }
 """Rows of a table that the paper does not have, and what they are for."""
+
+_OF_PEERS = ("graph-classification", "regression")
+"""The tables in which the paper quotes other methods."""
 
 _ALL_PEERS = ("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY")
 """Datasets on which all peers are trained, those too that the paper does not quote there."""
