@@ -9,11 +9,10 @@ import pytest
 import torch
 
 from gpnn import GPNNClassifier
-from gpnn.data.samples import Samples, load_samples, without_edge_labels
+from gpnn.data.samples import Samples, load_samples, take, without_edge_labels
 from gpnn.errors import InputError
 from gpnn.graph.readers.files import InputNote
 from gpnn.nn.peers import PEERS
-from gpnn.reproduce.data import take
 from gpnn.train.fit import fit
 from gpnn.train.loop import train_staged
 from gpnn.train.model_file import load_model

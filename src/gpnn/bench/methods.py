@@ -6,19 +6,17 @@ import gc
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 
 from ..data.datasets import locate
-from ..data.samples import Samples, load_samples
+from ..data.samples import Samples, load_samples, take
 from ..errors import InputError
 from ..graph.readers.files import InputNote
 from ..nn.peers import PEERS
-from ..reproduce.data import take
-from ..reproduce.recipe import load_recipe
 from ..train.capture import Capture
 from ..train.device import deterministic, one_thread, pick_device
 from ..train.loop import uses_resident
@@ -38,16 +36,21 @@ GIN = "gin"
 
 @dataclass(frozen=True)
 class Case:
-    """A workload: the first of these datasets that is available, and the size of a batch."""
+    """A workload: the first of these datasets that is available, and the size of a batch.
+
+    Attributes:
+        options: of peers whose usual ones the graphs are too large for.
+    """
 
     name: str
     datasets: tuple[str, ...]
     batch: int
+    options: dict[str, str] = field(default_factory=dict)
 
 
 CASES = (
     Case("molecules-128", ("ogbg-molhiv", "MUTAG"), 128),
-    Case("imdb-32", ("IMDB-BINARY",), 32),
+    Case("imdb-32", ("IMDB-BINARY",), 32, {"lrp": "depth=2"}),
 )
 
 
@@ -74,7 +77,7 @@ def run_peer_bench(
                 progress(f"{case.name}: reading {found[0]}")
                 samples = _sample(load_samples(found[0], data=data))
                 workloads[case.name] = f"{case.batch} graphs of {found[0]}, {len(samples)} in all"
-                rows += _measure(case, found[0], samples, where, replicas, quick, progress)
+                rows += _measure(case, samples, where, replicas, quick, progress)
     return {
         "rows": rows,
         "workloads": workloads,
@@ -95,7 +98,6 @@ def _sample(samples: Samples) -> Samples:
 
 def _measure(
     case: Case,
-    dataset: str,
     samples: Samples,
     device: torch.device,
     replicas: int,
@@ -103,13 +105,11 @@ def _measure(
     progress: Callable[[str], None],
 ) -> list[dict[str, Any]]:
     """The rows of one workload."""
-    recipe = load_recipe(dataset)
     rows, runs = [], []
     steps = 8 if device.type == "cuda" else 1
     for name in (GIN, *PEERS):
         progress(f"{case.name}: {name}")
-        options = recipe.for_base(name).peer
-        spec = f"{name}:{options}" if options else name
+        spec = ":".join(filter(None, (name, case.options.get(name))))
         if name == GIN and samples.encoder.edges:
             spec = "gine"
         row: dict[str, Any] = {"workload": case.name, "method": name, "model": spec}

@@ -197,7 +197,7 @@ def _needed(
             return None, PEER_LAYERS
         found = fwl(both)
         first = found.first_difference(0, 1)
-        rounds = found.stable.max() if first is None else first
+        rounds = found.stable.max() if first is None else first + 1
         return first is not None, int(np.clip(rounds, LEAST_LAYERS, PEER_LAYERS))
     found = exact_gpnn(both, partition(both, scheme).colours, kind, d) if gpnn else wl(both)
     first = found.first_difference(0, 1)

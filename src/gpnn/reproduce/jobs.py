@@ -31,7 +31,7 @@ QUICK_LIMITS = {"epochs": 4, "seeds": 2, "hidden": 16, "layers": 2}
 _ADDED = {
     "head": "mlp", "distances": False, "combine": "linear", "encoder": "linear", "norm": "batch",
     "labels": False, "walks": 0, "block": "plain", "join": "beside", "virtual_node": False,
-    "cosine": False, "warmup": 0, "plateau": 0, "parameters": 0, "peer": "",
+    "cosine": False, "warmup": 0, "plateau": 0, "parameters": 0,
 }  # fmt: skip
 """Fields that came after the first records, and what was so before."""
 

@@ -181,8 +181,10 @@ class Recipe:
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field, as JSON has it."""
+        """Every field, as JSON has it; ``peer`` where there is one."""
         content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        if not self.peer:  # came later: what was stored before stays equal
+            del content["peer"]
         return content
 
     def to_toml(self) -> str:

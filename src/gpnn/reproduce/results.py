@@ -131,8 +131,7 @@ def _part(
         quoted = [(name, held) for name, held in seen if held is not None]
     own = table == "tuned"
     shared = {
-        row.title if own else row.base: jobs[row].recipe
-        for row in (entry.row for entry in entries)
+        row.title if own else row.base: jobs[row].recipe for row in (entry.row for entry in entries)
     }
     return Part(column, protocol, shared, tuple(entries), tuple(quoted))
 
