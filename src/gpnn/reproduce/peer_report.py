@@ -75,8 +75,8 @@ def read_brec(folder: Path) -> dict[str, Any] | None:
 
 def points(parts: Sequence[Part]) -> dict[str, list[tuple[str, float, float, float]]]:
     """By dataset, (method, seconds of an epoch of one network, error, its deviation) of what was
-    measured, by the protocol that looks at test samples least."""
-    found: dict[str, list[tuple[str, float, float, float]]] = {}
+    measured, by the protocol that most methods have, the honest one first."""
+    found: dict[str, tuple[str, list[tuple[str, float, float, float]]]] = {}
     for part in _one_per_job(parts)[::-1]:
         own = []
         for entry in part.entries:
@@ -86,9 +86,9 @@ def points(parts: Sequence[Part]) -> dict[str, list[tuple[str, float, float, flo
             up = higher_is_better(record["metric"])
             error = 100 - measured.mean if up else measured.mean
             own.append((entry.row.title, _epoch(record), error, measured.std or 0.0))
-        if own:
-            found[f"{part.title} ({part.protocol})"] = own
-    return dict(reversed(found.items()))
+        if len(own) > len(found.get(part.title, ("", []))[1]):
+            found[part.title] = part.protocol, own
+    return {f"{name} ({how})": own for name, (how, own) in reversed(found.items())}
 
 
 def _one_per_job(parts: Sequence[Part]) -> list[Part]:

@@ -284,3 +284,26 @@ def test_names_options_and_errors() -> None:
         GPNN(base="ppgn", gpnn=False, outputs=1, **{**ready.options, "level": "node"})
     with pytest.raises(InputError, match="no virtual node"):
         GPNN(base="dgn", gpnn=False, outputs=1, virtual_node=True, **ready.options)
+
+
+@pytest.mark.parametrize("spec", ["cin", "gin-ak:hops=1", "ppgn"])
+def test_pyg_batches_are_read_as_prepared_ones(spec: str) -> None:
+    from torch_geometric.data import Batch, Data
+
+    given = [nx.cycle_graph(5), nx.lollipop_graph(4, 2)]
+    graphs = graphs_of(*given)
+    x, labels = labels_of(graphs)
+    ready = prepare(graphs, x=x, edge_labels=labels, peer=spec, scheme="trivial", layers=2)
+    net = network(spec, ready)
+    entries = np.stack([graphs.indices, graphs.rows])
+    items = []
+    for g in range(2):
+        low, high = graphs.ptr[g], graphs.ptr[g + 1]
+        own = (graphs.rows >= low) & (graphs.rows < high)
+        index = torch.from_numpy(entries[:, own] - low).long()
+        items.append(
+            Data(x=x[low:high].float(), edge_index=index, edge_attr=torch.from_numpy(labels[own]))
+        )
+    with torch.no_grad():
+        expected = net(ready.batch().to("cpu", DOUBLE))
+        assert torch.allclose(net(Batch.from_data_list(items)), expected, rtol=1e-9)

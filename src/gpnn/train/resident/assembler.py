@@ -54,7 +54,7 @@ class Assembler:
         )
 
         for name, weight in self.entries.weight.items():
-            self.entries.weight[name] = weight.to(dtype)
+            self.entries.weight[name] = _padded(weight.to(dtype))
         self.cells = {
             kind: {name: _padded(values) for name, values in held.items()}
             for kind, held in resident.cells.items()
@@ -173,4 +173,4 @@ def _pair_rows(near: Segments) -> PairRows:
 
 def _padded(values: Tensor) -> Tensor:
     """With a last row of zeros, for padding."""
-    return torch.cat([values, torch.zeros_like(values[:1])])
+    return torch.cat([values, values.new_zeros(1, *values.shape[1:])])
