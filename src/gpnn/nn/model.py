@@ -259,7 +259,10 @@ class GPNN(nn.Module):
     def embed(self, batch: GraphBatch) -> Tensor:
         """h_v of every vertex, [n, features], in the batch's own order (sorted by part)."""
         if isinstance(self.base, Peer) and not isinstance(self.base, VertexPeer):
-            raise InputError(f"{self.base.name} has features of graphs, not of vertices.")
+            raise InputError(
+                f"{self.base.name} has features of graphs, not of vertices: it can be neither "
+                "embedded nor explained by vertex. Use another model for that, such as gpnn."
+            )
         return torch.cat(self._embedded(self._read(batch)), dim=-1)
 
     def _read(self, batch: Any) -> GraphBatch:
@@ -409,8 +412,9 @@ class GPNN(nn.Module):
         config = self.config
         base = f", base={config.base}" if config.base else ""
         kind = str(config.structure) if config.gpnn else "base alone"
-        kind = "peer" if config.peer is not None else kind
         size = sum(p.numel() for p in self.parameters())
+        if config.peer is not None:
+            kind, base = f"peer {config.base}", ""
         return (
             f"{self.__class__.__name__}({kind}{base}, layers={config.structure.layers}, "
             f"hidden={config.hidden}, {size:,} parameters)"
