@@ -3,7 +3,7 @@
 A method declares *cells*, things of one kind that belong to graphs (rings, copies of vertices in
 subgraphs, pairs), and *relations*, which of them every thing of a kind sums over. Both are numbered
 through the whole set, graph after graph. From this declaration alone, batches are put together on
-the CPU (:mod:`gpnn.nn.collate_cells`) and on a device (:mod:`gpnn.train.resident.build`).
+the CPU (:mod:`gpnn.nn.collate_cells`) and on a device (``gpnn.train.resident.build``).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from ..linear import Linear
 from ..norm import MLP
 from .base import Encode, Peer, Shape, Side, cells_of, mean_of
 
-__all__ = ["CIN"]
+__all__ = ["CIN", "CINLayer", "CINOptions"]
 
 KINDS = ("vertex", "edge", "ring")
 

@@ -15,7 +15,7 @@ from ..batch import GraphBatch
 from ..norm import MLP
 from .base import Encode, Shape, VertexPeer, cells_of, mean_of
 
-__all__ = ["DGN"]
+__all__ = ["DGN", "DGNLayer", "DGNOptions"]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ..lookup import lookup
 from ..norm import WeightedBatchNorm
 from .base import Encode, Peer, Shape, cells_of, conv, mean_of, side
 
-__all__ = ["ESAN"]
+__all__ = ["ESAN", "ESANOptions"]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ..lookup import lookup
 from ..norm import WeightedBatchNorm
 from .base import Encode, Shape, VertexPeer, cells_of, conv, mean_of, side
 
-__all__ = ["GINAK"]
+__all__ = ["GINAK", "GINAKLayer", "GINAKOptions"]
 
 
 @dataclass(frozen=True)

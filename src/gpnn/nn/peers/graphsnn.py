@@ -15,7 +15,7 @@ from ..batch import GraphBatch
 from ..norm import MLP
 from .base import Encode, VertexPeer, cells_of
 
-__all__ = ["GraphSNN"]
+__all__ = ["GraphSNN", "GraphSNNLayer", "GraphSNNOptions"]
 
 GAMMA = 0.1
 

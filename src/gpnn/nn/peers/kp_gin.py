@@ -17,7 +17,7 @@ from ..lookup import lookup
 from ..norm import MLP
 from .base import Encode, Shape, VertexPeer, cells_of
 
-__all__ = ["KPGIN"]
+__all__ = ["KPGIN", "KPGINLayer", "KPGINOptions", "KPGINPlusLayer"]
 
 
 @dataclass(frozen=True)

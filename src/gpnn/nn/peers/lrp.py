@@ -16,7 +16,7 @@ from ..linear import Linear
 from ..lookup import lookup
 from .base import Encode, Shape, VertexPeer, cells_of
 
-__all__ = ["LRP"]
+__all__ = ["LRP", "LRPLayer", "LRPOptions"]
 
 
 @dataclass(frozen=True)

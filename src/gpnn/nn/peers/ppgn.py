@@ -17,7 +17,7 @@ from ..lookup import lookup
 from ..norm import MLP
 from .base import Encode, Peer, Shape, Side, cells_of, mean_of
 
-__all__ = ["PPGN", "multiply"]
+__all__ = ["PPGN", "PPGNOptions", "multiply"]
 
 
 @dataclass(frozen=True)
