@@ -221,7 +221,7 @@ def _train(
     schedule, began = staged.schedule, time.perf_counter()
     if device.type == "cpu":
         keep_freed_memory()
-    else:
+    elif device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     trainer = Trainer(staged, device, keep_best)
     kept = None if folder is None else Checkpoint(folder, describe(staged, keep_best))

@@ -13,10 +13,10 @@ from .trainer import MANY_STEPS
 
 __all__ = ["most_replicas"]
 
-LIVE_TRAINED, LIVE_MEASURED = 10, 8
+LIVE_TRAINED, LIVE_MEASURED = 8, 4
 """Rows of the network's width that a cell keeps alive, per layer of a training step, and while
 nothing is learned."""
-SHARE = 0.6
+SHARE = 0.7
 ANY = 1_000_000
 
 
