@@ -48,6 +48,13 @@ def train(
         int | None,
         Option(help="Stop after this many epochs without improvement. Default: 0.3 x epochs."),
     ] = None,
+    model: Annotated[
+        str,
+        Option(
+            help="gpnn; another method: graphsnn, esan, cin, gin-ak, kp-gin, ppgn, dgn, lrp, with "
+            "options as in cin:rings=8; or a base GNN alone."
+        ),
+    ] = "gpnn",
     out: Annotated[
         Path | None, Option("--out", "-o", help="Folder of the model. Default: models/NAME.")
     ] = None,
@@ -122,8 +129,15 @@ def train(
     from ..plots.curves import draw_curves
     from ..plots.save import save
     from ..train.fit import fit
+    from ..train.setup import named_model
     from ..train.train_config import TrainConfig
 
+    chosen = named_model(model)
+    if chosen and (base is not None or d != 1 or distances or labels or join != "beside"):
+        raise InputError(
+            f"--model {model} trains without GPNN: leave out --base, --d, --distances, --labels "
+            "and --join."
+        )
     if baseline and (d != 1 or distances or labels or join != "beside"):
         raise InputError(
             "--baseline trains without GPNN: leave out --d, --distances, --labels and --join."
@@ -136,7 +150,7 @@ def train(
         "weight_decay": weight_decay, "seed": seed, "device": device,
     }  # fmt: skip
     TrainConfig.sized(1, **given)
-    model: dict[str, Any] = {
+    options: dict[str, Any] = {
         "structure": Structure(
             get_scheme(scheme).name, interactions, d, layers, distances, labels, walks
         ),
@@ -147,9 +161,10 @@ def train(
         "gpnn": not baseline,
     }
     if base is not None:
-        model["base"] = None if base == "none" else base
+        options["base"] = None if base == "none" else base
     if dropout is not None:
-        model["dropout"] = dropout
+        options["dropout"] = dropout
+    options |= chosen
     folder = out if out is not None else Path("models") / _stem(source)
     if folder.is_file():
         raise InputError(f"{folder} is a file. Name a folder with --out.")
@@ -165,8 +180,8 @@ def train(
     _tell_samples(source, samples, split, config, folds)
     with progress(folder, config.epochs) as (started, tick):
         fitted = fit(
-            samples, model, config, splits or split, ensemble=ensemble, folder=folder, report=tick,
-            started=started, fresh=fresh,
+            samples, options, config, splits or split, ensemble=ensemble, folder=folder,
+            report=tick, started=started, fresh=fresh,
         )  # fmt: skip
     metric = fitted.loaded.about["metric"]
     test = fitted.metrics.get("test", {}).get(metric)
@@ -191,6 +206,8 @@ def _stem(source: str) -> str:
 def _kind(fitted: Fitted) -> str:
     config = fitted.loaded.config
     base = str(config.base).upper() if config.base else ""
+    if config.peer is not None:
+        return config.peer.kind.title
     if not config.gpnn:
         return f"{base} alone"
     structure = config.structure

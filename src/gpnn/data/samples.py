@@ -22,7 +22,9 @@ from .raw import Raw, Skipped
 from .read import read_source
 from .tasks import Task, get_task
 
-__all__ = ["Samples", "encode_samples", "load_dataset", "load_samples", "without_edge_labels"]
+__all__ = [
+    *("Samples", "encode_samples", "load_dataset", "load_samples", "take", "without_edge_labels"),
+]
 
 IntArray = NDArray[np.int64]
 _SHOWN = 3
@@ -222,6 +224,27 @@ def encode_samples(
 def without_edge_labels(samples: Samples) -> Samples:
     """Samples whose edges are all alike."""
     return replace(samples, edge_labels=None, encoder=replace(samples.encoder, edges=()))
+
+
+def take(samples: Samples, keep: NDArray[np.bool_]) -> Samples:
+    """The graphs marked, encoded as before; of an official split what is left of it."""
+    graphs = samples.graphs
+    sizes = np.diff(graphs.ptr)
+    vertices = np.repeat(keep, sizes)
+    chosen, _ = graphs.induced(vertices)
+    ptr = np.concatenate(([0], np.cumsum(sizes[keep])))
+    labels, number = samples.edge_labels, np.cumsum(keep) - 1
+    return replace(
+        samples,
+        graphs=replace(chosen, ptr=ptr, graph_names=None),
+        x=None if samples.x is None else samples.x[vertices],
+        y=None if samples.y is None else samples.y[keep],
+        edge_labels=None if labels is None else labels[vertices[graphs.rows]],
+        ids=tuple(name for name, kept in zip(samples.ids, keep.tolist(), strict=True) if kept),
+        rows=samples.rows[keep],
+        split=samples.split
+        and {part: number[ids[keep[ids]]] for part, ids in samples.split.items()},
+    )
 
 
 def _tell_skipped(raw: Raw, strict: bool, source: str) -> None:

@@ -134,6 +134,7 @@ def batch_of(data: Any, model: GPNN) -> GraphBatch:
             vocabulary if config.gpnn else None,
             cut=_given_partition(data, plain, structure.scheme) if config.gpnn else None,
             node_level=config.level == "node",
+            peer_structure=None if config.peer is None else config.peer.build(plain, config.edged),
             **fields,
         )
     batch = ready.batch()

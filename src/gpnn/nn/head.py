@@ -75,7 +75,10 @@ class Head(nn.Module):
 
     def forward(self, blocks: list[Tensor], batch: GraphBatch) -> Tensor:
         """Block by block, so that no wide row is made for every vertex."""
-        z = self.read(blocks, batch)
+        return self.finish(self.read(blocks, batch), batch)
+
+    def finish(self, z: Tensor, batch: GraphBatch) -> Tensor:
+        """From z to the outputs."""
         weight = batch.vertex_weight if self.node else batch.graph_weight
         rows = batch.vertex_id if self.node else batch.graph_id
         if self.norm is not None:

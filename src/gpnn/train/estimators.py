@@ -26,6 +26,7 @@ from ..data.tasks import Task
 from ..errors import InputError
 from .fit import fit
 from .model_file import Loaded, load_model, save_model
+from .setup import named_model
 from .train_config import TrainConfig
 
 __all__ = ["GPNNClassifier", "GPNNEstimator", "GPNNRegressor"]
@@ -47,6 +48,8 @@ class GPNNEstimator(BaseEstimator):
             :class:`~gpnn.graph.structure.Structure`.
         hidden, block, join, virtual_node, readout, gpnn: as in
             :class:`~gpnn.nn.config.GPNNConfig`.
+        model: ``gpnn``, or another method by name (``cin``, ``esan``, …, see
+            :data:`~gpnn.nn.peers.PEERS`), or a base GNN alone; what belongs to GPNN is then unused.
         base: the base GNN by name, or a module of your own, ``None`` for none; ``"auto"`` is
             ``gine`` where edges have labels or features, else ``gin``.
         dropout: ``"auto"`` is 0.5 for a classifier and 0 for a regressor.
@@ -82,6 +85,7 @@ class GPNNEstimator(BaseEstimator):
         block: str = "residual",
         join: str = "beside",
         virtual_node: bool = False,
+        model: str = "gpnn",
         base: Any = "auto",
         readout: str = "sum",
         gpnn: bool = True,
@@ -108,6 +112,7 @@ class GPNNEstimator(BaseEstimator):
         self.block = block
         self.join = join
         self.virtual_node = virtual_node
+        self.model = model
         self.base = base
         self.readout = readout
         self.gpnn = gpnn
@@ -152,6 +157,8 @@ class GPNNEstimator(BaseEstimator):
         config, run = loaded.config, loaded.about.get("run", {})
         options = {name: getattr(config, name) for name in (*_MODEL, "base")}
         options |= {name: getattr(config.structure, name) for name in _STRUCTURE}
+        if config.peer is not None:
+            options |= {"model": config.base, "base": "auto", "gpnn": True}
         options["dropout"] = run.get("model", {}).get("dropout", config.dropout)
         options["folds"] = loaded.about.get("folds") or None
         options["ensemble"] = 1 if options["folds"] else len(loaded.members)
@@ -174,6 +181,7 @@ class GPNNEstimator(BaseEstimator):
             for name in ("base", "dropout")
             if not isinstance(getattr(self, name), str) or getattr(self, name) != "auto"
         }
+        options |= named_model(self.model)
         settings = {name: _plain(getattr(self, name)) for name in _TRAIN}
         settings["halve_every"] = max(1, int(settings["epochs"]) // 2)
         folds = None if self.folds is None else make_folds(samples, _plain(self.folds), seed)

@@ -18,6 +18,7 @@ from ..data.samples import Samples, load_dataset
 from ..data.split import Split, make_split
 from ..errors import InputError
 from ..files import writing
+from ..graph.readers.files import InputNote
 from ..graph.vocabulary import UnseenColours
 from ..nn.model import GPNN
 from ..options import Whole
@@ -254,6 +255,7 @@ def _measure(
     assert samples.y is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnseenColours)
+        warnings.simplefilter("ignore", InputNote)  # told when the training was prepared
         scores = loaded.predict_members(samples)
     apart = []
     for number, one in enumerate(splits):
