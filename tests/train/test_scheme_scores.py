@@ -80,9 +80,8 @@ def test_test_graphs_are_not_looked_at(mutag: Samples) -> None:
 
 
 def test_a_scheme_that_is_refused_says_why(mutag: Samples, monkeypatch: Any) -> None:
-    from gpnn.graph.refine import inputs
 
-    monkeypatch.setattr(inputs, "available_bytes", lambda: 1)
+    monkeypatch.setattr("gpnn.sizes.available_bytes", lambda: 1)
     row = next(iter(score_schemes(mutag, ["core"])))
     assert row.reason and row.explained is None
     assert set(CANDIDATES) >= {"trivial", "core-degree"}

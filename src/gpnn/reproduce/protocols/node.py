@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...array_files import read_arrays
 from ...data.samples import Samples
 from ...errors import InputError
 from ..recipe import Recipe
@@ -41,8 +42,8 @@ def geom_splits(dataset: str, data: str | None, count: int) -> list[Parts]:
 
     marker = find(dataset, data)
     if marker.suffix == ".npz":
-        with np.load(marker, allow_pickle=False) as file:
-            masks = [file[f"geom_{part}"].T for part in ("train", "val", "test")]
+        file = read_arrays(marker)
+        masks = [file[f"geom_{part}"].T for part in ("train", "val", "test")]
         return [_numbers(*(mask[k] for mask in masks)) for k in range(count)]
     splits = []
     for k in range(count):
@@ -52,8 +53,8 @@ def geom_splits(dataset: str, data: str | None, count: int) -> list[Parts]:
                 f"{marker.parent} lacks the split file *_split_0.6_0.2_{k}.npz of geom-gcn. Add "
                 'it, or set splits = "random" in the recipe.'
             )
-        with np.load(files[0], allow_pickle=False) as file:
-            splits.append(_numbers(*(file[f"{part}_mask"] for part in ("train", "val", "test"))))
+        file = read_arrays(files[0])
+        splits.append(_numbers(*(file[f"{part}_mask"] for part in ("train", "val", "test"))))
     return splits
 
 
