@@ -11,7 +11,7 @@ import typer
 from ..errors import InputError
 from ._learn import Device, Smiles, Strict, Target, Threads, TrainSource, samples_of, use_threads
 from ._progress import progress
-from ._shared import Data, Json, Scheme, emit, notes, show
+from ._shared import Data, Json, Scheme, emit, notes, show, working
 
 if TYPE_CHECKING:
     from ..data.samples import Samples
@@ -178,6 +178,7 @@ def train(
     split = make_split(samples, seed) if splits is None else splits[0]
     config = TrainConfig.sized(len(split.train), **given)
     _tell_samples(source, samples, split, config, folds)
+    _tell_cells(model, samples)
     with progress(folder, config.epochs) as (started, tick):
         fitted = fit(
             samples, options, config, splits or split, ensemble=ensemble, folder=folder,
@@ -269,6 +270,26 @@ def _has_both(samples: Samples, split: Split) -> bool:
     assert samples.y is not None
     y = samples.y[split.valid].reshape(len(split.valid), -1)
     return bool(((y == 0).any(0) & (y == 1).any(0)).any())
+
+
+def _tell_cells(model: str, samples: Samples) -> None:
+    """What a peer reads of the graphs, computed or found in the cache."""
+    import time
+
+    from ..data.structure_cache import cached_peer
+    from ..nn.peers import peer_of
+
+    peer = peer_of(model)
+    if peer is None:
+        return
+    began = time.perf_counter()
+    with working(f"preparing what {peer} reads …"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # notes come with the training
+        edged = bool(samples.encoder.edges or samples.encoder.edge_features)
+        found = cached_peer(samples.graphs, peer, edged)
+    cells = ", ".join(f"{len(one.graph):,} {name}" for name, one in found.cells.items())
+    took = f"{time.perf_counter() - began:.1f} s"
+    notes().print(f"cells     {cells or 'none beside vertices'} ({took})", soft_wrap=True)
 
 
 def _write_folds(path: Path, samples: Samples, fitted: Fitted) -> None:
