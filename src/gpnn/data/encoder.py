@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..errors import InputError
+from .descriptors import Descriptors
+from .molecules import FULL, select_columns
 from .raw import DEGREE, FEATURES, LABELS, MOLECULE, Raw
 from .tasks import Task, get_task
 
@@ -42,6 +44,8 @@ class Encoder:
         features: width of float features, or 0; ``edge_features``: the same of edges.
         task, class_names, target_names: what is predicted.
         smiles: the CSV column of the SMILES, if they came from one.
+        mixed: of a mixed task, the classes of every target, none for numbers.
+        descriptors: numbers of whole molecules that the network reads, or ``None``.
 
     A value is encoded as its place in the list; an unseen one as the length of the list, for which
     the network keeps a reserved row.
@@ -56,10 +60,20 @@ class Encoder:
     target_names: tuple[str, ...] = ()
     smiles: str | None = None
     edge_features: int = 0
+    mixed: tuple[tuple[str, ...], ...] = ()
+    descriptors: Descriptors | None = None
 
     @classmethod
-    def fit(cls, raw: Raw, task: Task, class_names: tuple[str, ...]) -> Encoder:
+    def fit(
+        cls,
+        raw: Raw,
+        task: Task,
+        class_names: tuple[str, ...],
+        mixed: tuple[tuple[str, ...], ...] = (),
+        descriptors: Descriptors | None = None,
+    ) -> Encoder:
         """The encoder of everything that occurs in ``raw``."""
+        raw = _selected(raw, len(FULL))
         labels = raw.graphs.edge_labels
         floats = raw.nodes.dtype.kind == "f"
         return cls(
@@ -74,7 +88,39 @@ class Encoder:
             target_names=tuple(raw.targets),
             smiles=raw.smiles,
             edge_features=0 if raw.edge_features is None else raw.edge_features.shape[1],
+            mixed=mixed,
+            descriptors=descriptors,
         )
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The name of every output: classes, targets, or of a mixed task a target, or a target with
+        one of its classes."""
+        if self.task.has_classes:
+            return self.class_names
+        if not self.mixed:
+            return self.target_names
+        names: list[str] = []
+        for target, own in zip(self.target_names, self.mixed, strict=True):
+            shown = own[1:] if len(own) == 2 else own
+            names += [f"{target}={word}" for word in shown] or [target]
+        return tuple(names)
+
+    @property
+    def binary(self) -> tuple[bool, ...]:
+        """Of a mixed task, which outputs are of two classes."""
+        counts = [(bool(own), max(1, len(own) - (len(own) == 2))) for own in self.mixed]
+        return tuple(flag for flag, count in counts for _ in range(count))
+
+    @property
+    def groups(self) -> list[tuple[str, tuple[str, ...], slice]]:
+        """Of a mixed task, every target with its classes and its outputs."""
+        out, start = [], 0
+        for target, own in zip(self.target_names, self.mixed, strict=True):
+            count = max(1, len(own) - (len(own) == 2))
+            out.append((target, own, slice(start, start + count)))
+            start += count
+        return out
 
     @property
     def codes(self) -> tuple[int, ...]:
@@ -83,6 +129,7 @@ class Encoder:
 
     def check(self, raw: Raw) -> None:
         """Refuse a source of another kind or width."""
+        raw = _selected(raw, len(self.columns))
         width = self.features or len(self.columns)
         if raw.kind != self.kind:
             raise InputError(
@@ -104,6 +151,7 @@ class Encoder:
     def encode(self, raw: Raw) -> tuple[Tensor, IntArray | None, Tensor | None]:
         """Vertex features, edge labels and edge features, with one warning that counts what is
         unseen."""
+        raw = _selected(raw, len(self.columns))
         unseen_edges, edge_codes = 0, None
         labels = raw.graphs.edge_labels
         if self.edges:
@@ -155,10 +203,22 @@ class Encoder:
                     **{
                         key: tuple(content[key]) for key in ("edges", "class_names", "target_names")
                     },
+                    "mixed": tuple(tuple(own) for own in content.get("mixed", ())),
+                    "descriptors": None
+                    if content.get("descriptors") is None
+                    else Descriptors(**{k: tuple(v) for k, v in content["descriptors"].items()}),
                 }
             )
         except (KeyError, TypeError) as error:
             raise InputError(f"Not an encoder: {error!r}.") from None
+
+
+def _selected(raw: Raw, width: int) -> Raw:
+    """Molecules with the columns that a model of so many reads."""
+    if raw.kind != MOLECULE:
+        return raw
+    nodes, graphs = select_columns(raw.nodes, raw.graphs, width)
+    return raw if nodes is raw.nodes else replace(raw, nodes=nodes, graphs=graphs)
 
 
 def _codes(values: IntArray, seen: tuple[int, ...]) -> IntArray:

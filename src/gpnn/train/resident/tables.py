@@ -125,8 +125,8 @@ class Resident:
         shared: ``start``, ``class l`` and ``tuple l`` for every round l, if there are rounds.
         links: what is summed over shared things, by name.
         pairwise: whether the network reads pairs one by one.
-        x, y, start, start_features, edge_label, edge_features, components, walks: attributes of
-            rows, in the order of their kind.
+        x, y, start, start_features, edge_label, edge_features, components, walks, descriptors:
+            attributes of rows, in the order of their kind.
     """
 
     graphs: int
@@ -145,6 +145,7 @@ class Resident:
     edge_features: Tensor | None = None
     components: Tensor = field(default_factory=lambda: torch.zeros(0))
     walks: Tensor | None = None
+    descriptors: Tensor | None = None
 
     def to(self, device: torch.device) -> Resident:
         """The same on a device; what two of its fields share is sent once."""
