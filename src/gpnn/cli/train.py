@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["train"]
 
 Option = typer.Option
-FEW, METRICS = 10, 14
+FEW, METRICS, ENSEMBLE = 10, 14, 5
 
 
 def train(
@@ -105,10 +105,17 @@ def train(
     interactions: Annotated[
         str, Option("--interactions", "-i", help="cross, edges or pairs.")
     ] = "edges",
-    d: Annotated[int, Option("--d", help="Radius of the neighbourhoods, 1 to 5.")] = 1,
+    d: Annotated[
+        int | None,
+        Option("--d", help="Radius of the neighbourhoods, 1 to 5. Default: 1; DEFAULT_D"),
+    ] = None,
     distances: Annotated[
-        bool, Option("--distances", help="Include the hop distance in the colour of a pair.")
-    ] = False,
+        bool | None,
+        Option(
+            "--distances/--no-distances",
+            help="Include the hop distance in the colour of a pair. DEFAULT_DIST",
+        ),
+    ] = None,
     labels: Annotated[
         bool,
         Option("--labels", help="Include the labels of both vertices in the colour of a pair."),
@@ -120,12 +127,12 @@ def train(
         str, Option(help="What surrounds a layer: plain, residual or feed-forward.")
     ] = "residual",
     join: Annotated[
-        str,
+        str | None,
         Option(
             help="beside (GPNN and base have features of their own, joined in the head) or inside "
-            "(both share features in every layer)."
+            "(both share features in every layer). DEFAULT_JOIN"
         ),
-    ] = "beside",
+    ] = None,
     virtual_node: Annotated[
         bool, Option("--virtual-node", help="Add a vertex that is joined to all others.")
     ] = False,
@@ -171,17 +178,17 @@ def train(
     from ..graph.structure import Structure
     from ..plots.curves import draw_curves
     from ..plots.save import save
-    from ..train.effort import epochs_for
+    from ..train.effort import MOLECULES, epochs_for
     from ..train.fit import fit
     from ..train.train_config import TrainConfig
 
-    if baseline and (d != 1 or distances or labels or join != "beside"):
+    if baseline and (d is not None or distances or labels or join is not None):
         raise InputError(
             "--baseline trains without GPNN: leave out --d, --distances, --labels and --join."
         )
     if folds is not None and ensemble != 1:
         raise InputError("Give either --folds or --ensemble, not both.")
-    if calibrate and ensemble < 3:
+    if calibrate and ensemble < 3 and effort != "thorough":
         raise InputError("--calibrate needs --ensemble 3 or more.")
     if folds is not None and (baselines or effort == "thorough" or split == "column"):
         raise InputError("--folds goes neither with --baselines nor with --effort thorough, and "
@@ -194,20 +201,24 @@ def train(
         "device": device,
     }  # fmt: skip
     TrainConfig.sized(1, **given)
+    asked: dict[str, Any] = {
+        "d": d, "distances": distances, "join": join, "dropout": dropout,
+        "base": None if base == "none" else base,
+    }  # fmt: skip
     model: dict[str, Any] = {
-        "structure": Structure(
-            get_scheme(scheme).name, interactions, d, layers, distances, labels, walks
-        ),
+        "scheme": get_scheme(scheme).name,
+        "interactions": interactions,
+        "layers": layers,
+        "labels": labels,
+        "walks": walks,
         "block": block,
-        "join": join,
         "virtual_node": virtual_node,
         "hidden": hidden,
         "gpnn": not baseline,
-    }
-    if base is not None:
-        model["base"] = None if base == "none" else base
-    if dropout is not None:
-        model["dropout"] = dropout
+    } | {name: value for name, value in asked.items() if value is not None}
+    if base == "none":
+        model["base"] = None
+    Structure.split(model)
     folder = out if out is not None else Path("models") / _stem(source)
     if folder.is_file():
         raise InputError(f"{folder} is a file. Name a folder with --out.")
@@ -219,12 +230,21 @@ def train(
         notes().print("note      --folds makes its own split: that of the source is not used")
     splits = None if folds is None else make_folds(samples, folds, seed, split)
     parts = make_split(samples, seed, kind=split) if splits is None else splits[0]
+    if effort == "thorough":
+        ensemble = max(ensemble, ENSEMBLE)
     if calibrate:
-        splits = calibration_splits(samples, parts, ensemble, seed)
-    if samples.from_smiles and epochs is None:
-        given["epochs"] = epochs_for(len((splits or [parts])[0].train), effort)
-    config = TrainConfig.sized(len((splits or [parts])[0].train), **given)
-    _tell_samples(source, samples, (splits or [parts])[0], config, folds)
+        pool = parts.train if effort == "thorough" else None  # valid chooses the setting
+        splits = calibration_splits(samples, parts, ensemble, seed, pool)
+    first = (splits or [parts])[0]
+    if samples.from_smiles:
+        given["epochs"] = epochs or epochs_for(len(first.train), effort)
+        model = ({} if baseline else MOLECULES) | model
+    elif effort != "standard":
+        raise InputError("--effort is for tables of molecules. Set --epochs for other graphs.")
+    config = TrainConfig.sized(len(first.train), **given)
+    _tell_samples(source, samples, first, config, folds)
+    if effort == "thorough":
+        model, config = _search(samples, parts, model, config, folder, minutes, fresh)
     with progress(folder, config.epochs) as (started, tick):
         fitted = fit(
             samples, model, config, splits or parts, ensemble=1 if splits else ensemble,
@@ -260,6 +280,36 @@ def _kind(fitted: Fitted) -> str:
         return f"{base} alone"
     structure = config.structure
     return f"GPNN {structure.scheme} {structure.interactions}" + (f" on {base}" if base else "")
+
+
+def _search(
+    samples: Samples,
+    split: Split,
+    model: dict[str, Any],
+    config: TrainConfig,
+    folder: Path,
+    minutes: float,
+    fresh: bool,
+) -> tuple[dict[str, Any], TrainConfig]:
+    """The best setting for the table."""
+    from dataclasses import replace
+
+    from ..reproduce.table_search import search_table
+
+    console = notes()
+
+    def tell(trial: Any) -> None:
+        setting = ", ".join(f"{name} {value}" for name, value in trial.values.items())
+        value = trial.reason or f"{trial.value:.4f}"
+        console.print(f"search    {trial.epochs} epochs, {setting}: {value}", soft_wrap=True)
+
+    values, trained, found = search_table(
+        samples, split, model, config, folder / "search", minutes, tell, fresh
+    )
+    cut = "" if found.complete else f" (stopped after {minutes:g} minutes)"
+    chosen = ", ".join(f"{k} {v}" for k, v in (values | trained).items())
+    console.print(f"search    best on valid{cut}: {chosen}", soft_wrap=True)
+    return {**model, **values}, replace(config, **trained)
 
 
 def _baselines(

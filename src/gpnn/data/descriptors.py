@@ -55,6 +55,12 @@ class Descriptors:
         return tuple(n.removeprefix(_COLUMN) for n in self.names if n.startswith(_COLUMN))
 
     @property
+    def asked(self) -> tuple[str, ...]:
+        """What was asked for."""
+        own = len(self.names) > len(self.columns) + ("morgan" in self.names)
+        return ("rdkit",) * own + ("morgan",) * ("morgan" in self.names) + self.columns
+
+    @property
     def width(self) -> int:
         return len(self.names) + (BITS - 1 if "morgan" in self.names else 0)
 

@@ -27,8 +27,8 @@ from .table import TableChoice
 from .tasks import Task, get_task
 
 __all__ = [
-    *("Samples", "encode_descriptors", "encode_samples", "load_dataset", "load_samples"),
-    "without_edge_labels",
+    *("Samples", "encode_descriptors", "encode_samples", "fit_descriptors", "load_dataset"),
+    *("load_samples", "without_edge_labels"),
 ]
 
 IntArray = NDArray[np.int64]
@@ -104,6 +104,29 @@ class Samples:
             return dict(zip(self.class_names, found.tolist(), strict=True))
         known = (~torch.isnan(self.y)).sum(0)
         return dict(zip(self.encoder.outputs, known.tolist(), strict=True))
+
+    def take(self, keep: NDArray[np.bool_]) -> Samples:
+        """The graphs marked, encoded as before; of an official split what is left of it."""
+        graphs, sizes = self.graphs, np.diff(self.graphs.ptr)
+        vertices = np.repeat(keep, sizes)
+        chosen, _ = graphs.induced(vertices)
+        entries, rows = vertices[graphs.rows], torch.from_numpy(keep)
+        number = np.cumsum(keep) - 1
+        ptr = np.concatenate(([0], np.cumsum(sizes[keep])))
+        return replace(
+            self,
+            graphs=replace(chosen, ptr=ptr, graph_names=None),
+            x=None if self.x is None else self.x[torch.from_numpy(vertices)],
+            y=None if self.y is None else self.y[rows],
+            edge_labels=None if self.edge_labels is None else self.edge_labels[entries],
+            edge_features=None
+            if self.edge_features is None
+            else self.edge_features[torch.from_numpy(entries)],
+            descriptors=None if self.descriptors is None else self.descriptors[rows],
+            ids=tuple(name for name, kept in zip(self.ids, keep.tolist(), strict=True) if kept),
+            rows=self.rows[keep],
+            split=self.split and {part: number[ids[keep[ids]]] for part, ids in self.split.items()},
+        )
 
     def digest(self) -> str:
         """A hash of structure, features and labels: equal for equal data."""
@@ -249,7 +272,7 @@ def encode_samples(
         labels.check_labels(y, task, classes, raw.ids)
     if like is None:
         assert task is not None
-        own, numbers = _descriptors(raw, descriptors)
+        own, numbers = fit_descriptors(raw, descriptors)
         like = Encoder.fit(raw, task, classes, mixed, own)
     else:
         numbers = encode_descriptors(raw, like)
@@ -262,7 +285,8 @@ def encode_samples(
     )  # fmt: skip
 
 
-def _descriptors(raw: Raw, wanted: Sequence[str]) -> tuple[Descriptors | None, Tensor | None]:
+def fit_descriptors(raw: Raw, wanted: Sequence[str]) -> tuple[Descriptors | None, Tensor | None]:
+    """The descriptors that are wanted, and their numbers for all graphs."""
     if not wanted:
         return None, None
     if not raw.from_smiles:

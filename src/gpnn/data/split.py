@@ -180,13 +180,17 @@ def make_folds(samples: Samples, count: int, seed: int = 0, kind: str | None = N
     return folds
 
 
-def calibration_splits(samples: Samples, split: Split, count: int, seed: int = 0) -> list[Split]:
+def calibration_splits(
+    samples: Samples, split: Split, count: int, seed: int = 0, pool: IntArray | None = None
+) -> list[Split]:
     """For an ensemble that knows how wrong it is: what trained and validated is cut into as many
     folds as there are networks; network k chooses its epoch on fold k, is calibrated on fold k + 1
-    and trains on the others. The test part stays apart from all of them."""
+    and trains on the others. The test part stays apart from all of them. ``pool``: the rows that
+    are cut, instead of all that trained and validated."""
     if count < 3:
         raise InputError(f"Calibration needs an ensemble of 3 networks or more; got {count}.")
-    pool = np.sort(np.concatenate([split.train, split.valid]))
+    if pool is None:
+        pool = np.sort(np.concatenate([split.train, split.valid]))
     parts = _cut_folds(samples, pool, count, seed, None)
     out = []
     for k, valid in enumerate(parts):

@@ -87,18 +87,26 @@ class Head(nn.Module):
 
     def forward(self, blocks: list[Tensor], batch: GraphBatch) -> Tensor:
         """Block by block, so that no wide row is made for every vertex."""
+        z = self.first_layer(blocks, batch)
+        if self.first is None:
+            return z
+        return self.second(self.dropout(torch.relu(z), self._rows(batch)))
+
+    def first_layer(self, blocks: list[Tensor], batch: GraphBatch) -> Tensor:
+        """What σ is applied to, or the outputs of a linear head."""
         z = self.read(blocks, batch)
         weight = batch.vertex_weight if self.node else batch.graph_weight
-        rows = batch.vertex_id if self.node else batch.graph_id
         if self.norm is not None:
             z = self.norm(z, weight)
-        counted = self._beside(batch, z.dtype, weight, rows)
+        beside = self._beside(batch, z.dtype, weight)
         if self.first is None:
-            out: Tensor = self.second(self.dropout(z, rows))
-            return out if counted is None else out + counted
-        z = self.first(z)
-        z = torch.relu(z if counted is None else z + counted)
-        return self.second(self.dropout(z, rows))
+            out: Tensor = self.second(self.dropout(z, self._rows(batch)))
+        else:
+            out = self.first(z)
+        return out if beside is None else out + beside
+
+    def _rows(self, batch: GraphBatch) -> Tensor | None:
+        return batch.vertex_id if self.node else batch.graph_id
 
     def read(self, blocks: list[Tensor], batch: GraphBatch) -> Tensor:
         """z of every graph, or of every vertex in the order of the input."""
@@ -109,7 +117,7 @@ class Head(nn.Module):
         return z / batch.vertices.to(z.dtype).clamp(min=1) if self.mean else z
 
     def _beside(
-        self, batch: GraphBatch, dtype: torch.dtype, weight: Tensor | None, rows: Tensor | None
+        self, batch: GraphBatch, dtype: torch.dtype, weight: Tensor | None
     ) -> Tensor | None:
         """What joins the readout: counts of components and descriptors."""
         counted = self._counted(batch, dtype, weight)
@@ -117,7 +125,7 @@ class Head(nn.Module):
             return counted
         assert batch.descriptors is not None
         normed = self.given_norm(batch.descriptors.to(dtype), weight).clamp(-LIMIT, LIMIT)
-        given: Tensor = self.given(self.dropout(normed, rows))
+        given: Tensor = self.given(self.dropout(normed, self._rows(batch)))
         return given if counted is None else counted + given
 
     def _counted(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from ..data.samples import Samples, load_samples, without_edge_labels
 from .recipe import Recipe
 
-__all__ = ["load_data", "load_samples_of", "take"]
+__all__ = ["load_data", "load_samples_of"]
 
 QUICK_GRAPHS = 120
 QUICK_PARTS = {"train": 160, "valid": 240, "test": 240}
@@ -27,34 +26,13 @@ def load_data(recipe: Recipe, data: str | None = None, quick: bool = False) -> S
 def _load(dataset: str, data: str | None, quick: bool) -> Samples:
     samples = load_samples(dataset, data=data)
     if quick and not samples.task.node_level:
-        return take(samples, _chosen(samples))
+        return samples.take(_chosen(samples))
     return samples
 
 
 def load_samples_of(dataset: str, data: str | None = None) -> Samples:
     """All samples of a dataset."""
     return _load(dataset, data, False)
-
-
-def take(samples: Samples, keep: NDArray[np.bool_]) -> Samples:
-    """The graphs marked, encoded as before; of an official split what is left of it."""
-    graphs = samples.graphs
-    sizes = np.diff(graphs.ptr)
-    vertices = np.repeat(keep, sizes)
-    chosen, _ = graphs.induced(vertices)
-    ptr = np.concatenate(([0], np.cumsum(sizes[keep])))
-    labels, number = samples.edge_labels, np.cumsum(keep) - 1
-    return replace(
-        samples,
-        graphs=replace(chosen, ptr=ptr, graph_names=None),
-        x=None if samples.x is None else samples.x[vertices],
-        y=None if samples.y is None else samples.y[keep],
-        edge_labels=None if labels is None else labels[vertices[graphs.rows]],
-        ids=tuple(name for name, kept in zip(samples.ids, keep.tolist(), strict=True) if kept),
-        rows=samples.rows[keep],
-        split=samples.split
-        and {part: number[ids[keep[ids]]] for part, ids in samples.split.items()},
-    )
 
 
 def _chosen(samples: Samples) -> NDArray[np.bool_]:

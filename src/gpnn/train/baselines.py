@@ -27,7 +27,7 @@ from .fit import fit
 from .setup import base_alone
 from .train_config import TrainConfig
 
-__all__ = ["Contender", "base_contender", "compare", "trees"]
+__all__ = ["Contender", "base_contender", "choose_metric", "compare", "measure", "trees"]
 
 Floats = NDArray[np.float64]
 RESAMPLED = 500
@@ -42,14 +42,18 @@ class Contender:
     seconds: float
 
 
-def trees(samples: Samples, split: Split, seed: int = 0) -> list[Contender]:
-    """Boosting on descriptors and a forest on fingerprints."""
+def trees(
+    samples: Samples, split: Split, seed: int = 0, only: str | None = None
+) -> list[Contender]:
+    """Boosting on descriptors and a forest on fingerprints, or one of them."""
     if not samples.from_smiles:
         raise InputError("Baselines on descriptors need molecules given as SMILES or in a table.")
-    return [
-        _tree("boosting, RDKit descriptors", _descriptors, _boosting, samples, split, seed),
-        _tree("forest, Morgan fingerprints", _bits, _forest, samples, split, seed),
-    ]
+    kinds = {
+        "boosting": ("boosting, RDKit descriptors", _descriptors, _boosting),
+        "forest": ("forest, Morgan fingerprints", _bits, _forest),
+    }
+    chosen = kinds.values() if only is None else [kinds[only]]
+    return [_tree(*kind, samples, split, seed) for kind in chosen]
 
 
 def base_contender(
@@ -75,10 +79,10 @@ def compare(
     if not len(split.test):
         raise InputError("There are no test rows to compare on. Leave some for it.")
     y = samples.y[torch.from_numpy(split.test)]
-    metric = _metric(samples, y, contenders[0].scores)
+    metric = choose_metric(samples, y, contenders[0].scores)
     rng = np.random.default_rng(seed)
     draws = torch.from_numpy(rng.integers(0, len(y), (RESAMPLED, len(y))))
-    measured = [[_measure(samples, one.scores[d], y[d], metric) for d in draws]
+    measured = [[measure(samples, one.scores[d], y[d], metric) for d in draws]
                 for one in contenders]  # fmt: skip
     sign = 1.0 if higher_is_better(metric) else -1.0
     rows = []
@@ -88,7 +92,7 @@ def compare(
             {
                 "name": one.name,
                 "metric": metric,
-                "value": _measure(samples, one.scores, y, metric),
+                "value": measure(samples, one.scores, y, metric),
                 "interval": _interval(values),
                 "ahead": _interval(ahead),
                 "seconds": one.seconds,
@@ -101,7 +105,7 @@ def _interval(values: Floats) -> list[float]:
     return [float(np.nanquantile(values, q)) for q in (0.025, 0.975)]
 
 
-def _metric(samples: Samples, y: Tensor, scores: Tensor) -> str:
+def choose_metric(samples: Samples, y: Tensor, scores: Tensor) -> str:
     """ROC-AUC where there is one, else the metric of the task."""
     found = _all_metrics(samples, scores, y)
     return "roc_auc" if "roc_auc" in found else samples.metric
@@ -115,7 +119,8 @@ def _all_metrics(samples: Samples, scores: Tensor, y: Tensor) -> dict[str, float
     return samples.task.measure(scores, y, scale, encoder.outputs, encoder.binary)
 
 
-def _measure(samples: Samples, scores: Tensor, y: Tensor, metric: str) -> float:
+def measure(samples: Samples, scores: Tensor, y: Tensor, metric: str) -> float:
+    """One metric, NaN where it is not defined."""
     return _all_metrics(samples, scores, y).get(metric, float("nan"))
 
 

@@ -20,7 +20,7 @@ from ..options import Choice
 __all__ = ["EFFORTS", "MOLECULES", "epochs_for"]
 
 EFFORTS = ("quick", "standard", "thorough")
-MOLECULES: dict[str, Any] = {}
+MOLECULES: dict[str, Any] = {"d": 3, "distances": True}
 """What a network for molecules has where nothing else is asked for."""
 BUDGET = {"quick": 0.5, "standard": 1.0, "thorough": 1.0}
 

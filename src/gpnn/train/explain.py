@@ -45,7 +45,7 @@ from ..nn.segments import Segments
 from .model_file import Loaded, Member
 from .shapley import shapley
 
-__all__ = ["MAX_PARTS", "Explanation", "PartShare", "explain", "part_sums"]
+__all__ = ["MAX_PARTS", "Explanation", "PartShare", "explain", "part_sums", "pick_graph"]
 
 MAX_PARTS = 16
 CHUNK = 4096
@@ -117,7 +117,7 @@ def explain(
     if samples.graphs.ptr[graph] == samples.graphs.ptr[graph + 1]:
         raise InputError("The graph has no vertices, and so no parts to explain it by.")
     chosen = _members(loaded, member)
-    one = _pick(samples, graph)
+    one = pick_graph(samples, graph)
     batch = chosen[0].prepare(one).batch().to("cpu", torch.float64)
     games = [_game(each, batch) for each in chosen]
     occurring = games[0].occurring
@@ -258,7 +258,7 @@ def _is_number(loaded: Loaded, column: int) -> bool:
     return loaded.task is Task.REGRESSION
 
 
-def _pick(samples: Samples, graph: int) -> Samples:
+def pick_graph(samples: Samples, graph: int) -> Samples:
     """One graph of the samples, without its label."""
     low, high = samples.graphs.ptr[graph : graph + 2].tolist()
     first, last = samples.graphs.indptr[[low, high]].tolist()
