@@ -69,6 +69,8 @@ def run_molecules_bench(
         if methods is not None:
             raise InputError("The command chemprop was not found. Name it with --chemprop PATH.")
         wanted.remove("chemprop")
+    if "chemprop" in wanted and command is not None and shutil.which(command) is None:
+        raise InputError(f"There is no command {command}. Name chemprop's with --chemprop PATH.")
     samples = load_samples(source, target, smiles, descriptors=descriptors)
     if not samples.from_smiles or samples.y is None:
         raise InputError(f"{source} is no table of molecules with targets.")

@@ -90,7 +90,7 @@ def train(
     epochs: Annotated[
         int | None,
         Option(
-            help="Maximum number of epochs. Default: 200 (molecules of a table: 60), fewer for "
+            help="Maximum number of epochs. Default: 200 (molecules of a table: 45), fewer for "
             "more than 1,000 samples."
         ),
     ] = None,
@@ -107,13 +107,15 @@ def train(
     ] = "edges",
     d: Annotated[
         int | None,
-        Option("--d", help="Radius of the neighbourhoods, 1 to 5. Default: 1; DEFAULT_D"),
+        Option(
+            "--d", help="Radius of the neighbourhoods, 1 to 5. Default: 1, of tables of molecules 3"
+        ),
     ] = None,
     distances: Annotated[
         bool | None,
         Option(
             "--distances/--no-distances",
-            help="Include the hop distance in the colour of a pair. DEFAULT_DIST",
+            help="Include the hop distance in the colour of a pair. Default: only for tables of molecules.",
         ),
     ] = None,
     labels: Annotated[
@@ -130,7 +132,7 @@ def train(
         str | None,
         Option(
             help="beside (GPNN and base have features of their own, joined in the head) or inside "
-            "(both share features in every layer). DEFAULT_JOIN"
+            "(both share features in every layer). Default: beside."
         ),
     ] = None,
     virtual_node: Annotated[

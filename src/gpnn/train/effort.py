@@ -26,7 +26,7 @@ BUDGET = {"quick": 0.5, "standard": 1.0, "thorough": 1.0}
 
 
 def epochs_for(samples: int, effort: str) -> int:
-    """Epochs for so many training molecules: 60 up to 1,000, then fewer, as 1/∛n, 30 at least."""
+    """Epochs for so many training molecules: 45 up to 1,000, then fewer, as 1/∛n, 30 at least."""
     Choice(EFFORTS).read("effort", effort)
-    usual = max(30, round(60 * max(1.0, samples / 1_000) ** (-1 / 3)))
+    usual = max(30, round(45 * max(1.0, samples / 1_000) ** (-1 / 3)))
     return max(15, round(usual * BUDGET[effort]))
