@@ -108,14 +108,17 @@ def train(
     d: Annotated[
         int | None,
         Option(
-            "--d", help="Radius of the neighbourhoods, 1 to 5. Default: 1, of tables of molecules 3"
+            "--d",
+            help="Radius of the neighbourhoods, 1 to 5. Default: 3 for tables of molecules, "
+            "else 1.",
         ),
     ] = None,
     distances: Annotated[
         bool | None,
         Option(
             "--distances/--no-distances",
-            help="Include the hop distance in the colour of a pair. Default: only for tables of molecules.",
+            help="Include the hop distance in the colour of a pair. Default: for tables of "
+            "molecules.",
         ),
     ] = None,
     labels: Annotated[
