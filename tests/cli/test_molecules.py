@@ -205,3 +205,10 @@ def test_race(table: Path, tmp_path: Path) -> None:
     run("bench", "molecules", table, "--only", "magic", fails="no method 'magic'")
     gone = ["--only", "chemprop", "--splits", "1", "--chemprop", tmp_path / "absent", "-t", "logp"]
     run("bench", "molecules", table, *gone, fails="There is no command")
+
+
+def test_a_molecule_is_drawn_with_symbols(tmp_path: Path) -> None:
+    for source in ("smiles:CC(=O)O", "CC(=O)O"):
+        run("draw", source, "--out", tmp_path / "drawn.svg")
+        page = (tmp_path / "drawn.svg").read_text()
+        assert page.count("<!-- O -->") == 2 and page.count("<!-- C -->") == 2
