@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
 
 from gpnn import GPNNClassifier, GPNNRegressor
 from gpnn.data.encoder import Encoder
@@ -58,19 +60,26 @@ def test_the_finite_sample_quantile() -> None:
         quantile_rank(9, 1)
 
 
-def test_intervals_cover_nine_in_ten_over_twenty_splits(table: Samples) -> None:
-    """Linear models of the letters instead of networks: quick, and as ignorant of their
-    calibration rows."""
+@pytest.mark.parametrize("kind", ["linear", "tree"])
+def test_intervals_cover_nine_in_ten_over_twenty_splits(table: Samples, kind: str) -> None:
+    """Quick models of the letters instead of networks, as ignorant of their calibration rows: one
+    that gains nothing from averaging, one that gains much."""
     assert table.y is not None
     y = table.y[:, 0].double().numpy()
-    x = np.array([[s.count(letter) for letter in "CNOcno"] + [1] for s in table.ids], np.float64)
+    rng = np.random.default_rng(0)
+    letters = [[text.count(letter) for letter in "CNOcno"] for text in table.ids]
+    x = np.hstack([np.array(letters, np.float64), rng.normal(size=(len(y), 4))])
     covered = []
     for seed in range(20):
         splits = calibration_splits(table, make_split(table, seed, test=0.3), 5, seed)
-        outputs = []
-        for one in splits:
-            weights, *_ = np.linalg.lstsq(x[one.train], y[one.train], rcond=None)
-            outputs.append(torch.from_numpy(x @ weights)[:, None])
+        models = [
+            LinearRegression() if kind == "linear" else DecisionTreeRegressor(random_state=seed)
+            for _ in splits
+        ]
+        outputs = [
+            torch.from_numpy(model.fit(x[one.train], y[one.train]).predict(x))[:, None]
+            for model, one in zip(models, splits, strict=True)
+        ]
         found = torch.stack(outputs)
         known = calibrate(table.encoder, found, table.y, [one.calibration for one in splits])
         half, test = known.half_widths(0.9)[0], splits[0].test

@@ -4,13 +4,21 @@ Network k of the ensemble is calibrated on rows that neither trained it nor chos
 (:func:`~gpnn.data.split.calibration_splits`), so every row of the pool is answered once by a
 network that has not seen it.
 
-**Intervals.** With the absolute errors :math:`r_1 \le \dots \le r_n` of these answers, the interval
-of level :math:`1 - a` is the mean answer of the ensemble :math:`\pm\, r_k`,
+**Intervals.** With the absolute errors :math:`r_1 \le \dots \le r_n` of these answers, the
+interval of level :math:`1 - a` is the mean answer of the K networks :math:`\pm\, g\, r_k`,
 :math:`k = \lceil (n + 1)(1 - a) \rceil`. For rows drawn like the table, one network alone is off by
-more than :math:`r_k` with probability at most :math:`a`; the mean of several is rarely worse than
-one, so the interval covers as much or slightly more. Where :math:`k > n` there are too few rows for
-that level. Rows of new scaffolds, or of another laboratory, are not drawn like the table: nothing
-is promised for them.
+more than :math:`r_k` with probability at most :math:`a`. The mean of several is better than one, and
+:math:`r_k` alone would cover too much; g is the measured gain of averaging. Two networks leave a
+row out of their training, the one that is calibrated on it and the one that chose its epoch by it;
+with their errors e and e' on all rows,
+
+.. math::
+    g^2 = c + (1 - c) / K, \qquad c = \overline{e e'} \,/\, \overline{e^2},
+
+because errors that networks share stay (c) and the others average out. The order statistic holds
+for any distribution, g for typical ones: coverage is close to the level, not guaranteed. Where
+:math:`k > n` there are too few rows for the level. Rows of new scaffolds, or of another laboratory,
+are not drawn like the table: nothing is promised for them.
 
 **Probabilities.** Logits become :math:`s z + t`, with the s and t (t = 0 for more than two classes)
 that make the calibration rows most likely, under Platt's smoothed labels.
@@ -54,7 +62,8 @@ class Calibration:
     """What was learned from the calibration rows; kept with the model.
 
     Attributes:
-        errors: of every output that is a number, its absolute errors, ascending; else empty.
+        errors: of every output that is a number, g times its absolute errors, ascending; else
+            empty.
         slopes, offsets: of the logits of every output; 1 and 0 where nothing was changed.
         rows: calibration rows.
         warned: what is to be known about it.
@@ -99,12 +108,17 @@ def calibrate(
     """From the outputs of every network, in the units of the targets, [networks, rows, outputs].
 
     Args:
-        held: the calibration rows of every network.
+        held: the calibration rows of every network, which choose the epoch of the next one.
         notes: what else is to be known.
     """
     task, count = encoder.task, outputs.shape[-1]
-    rows = np.concatenate(held)
-    own = torch.cat([outputs[k, torch.from_numpy(ids)] for k, ids in enumerate(held)]).double()
+    rows, networks = np.concatenate(held), len(held)
+    own, other = (
+        torch.cat(
+            [outputs[(k + step) % networks, torch.from_numpy(ids)] for k, ids in enumerate(held)]
+        ).double()
+        for step in (0, 1)
+    )
     truth = y[torch.from_numpy(rows)]
     errors: list[tuple[float, ...]] = [()] * count
     slopes, offsets = [1.0] * count, [0.0] * count
@@ -124,12 +138,23 @@ def calibrate(
             slopes[k], offsets[k] = _platt(own[:, k].numpy()[there], label[there] == 1)
             few += [encoder.outputs[k]] * ((slopes[k], offsets[k]) == (1.0, 0.0))
         else:
-            errors[k] = tuple(np.sort(np.abs(own[:, k].numpy() - label)[there]).tolist())
+            first, second = ((each[:, k].numpy() - label)[there] for each in (own, other))
+            gain = _gain(first, second, networks)
+            errors[k] = tuple((gain * np.sort(np.abs(first))).tolist())
             few += [encoder.outputs[k]] * (quantile_rank(len(errors[k]), LEVEL) is None)
     if few:
         warned.append(f"too few calibration rows for {', '.join(few[:5])}"
                       f"{f' and {len(few) - 5} more' if len(few) > 5 else ''}")  # fmt: skip
     return Calibration(tuple(errors), tuple(slopes), tuple(offsets), len(rows), tuple(warned))
+
+
+def _gain(error: Floats, other: Floats, networks: int) -> float:
+    """What averaging so many networks makes of an error: g, at most 1."""
+    total = float(np.mean(error**2)) if len(error) else 0.0
+    if not total:
+        return 1.0
+    shared = min(1.0, max(0.0, float(np.mean(error * other)) / total))
+    return math.sqrt(shared + (1 - shared) / networks)
 
 
 def _of_classes(logits: Floats, truth: NDArray[np.int64]) -> tuple[list[float], list[float]]:
