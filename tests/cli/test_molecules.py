@@ -76,6 +76,10 @@ def test_intervals_are_written(model: Path, table: Path, tmp_path: Path) -> None
         widths.append(float(first["high"]) - float(first["low"]))
     assert widths[0] > widths[1]
     run("predict", model, table, "--interval", "2", fails="level must be above 0 and below 1")
+    told = run("predict", model, table, "--interval", "0.999")
+    assert "too few rows were calibrated on for intervals of level 0.999" in told.stderr
+    run("train", table, "--target", "logp", "--out", tmp_path / "m", *QUICK)
+    run("predict", tmp_path / "m", table, "--interval", "0.9", fails="The model has no intervals")
 
 
 def test_standard_input(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,6 +84,7 @@ def run_molecules_bench(
             got, extra = _run(name, samples, split, seed, effort, epochs, command)
             metric = metric or choose_metric(samples, y, got.scores)
             value = measure(samples, got.scores, y, metric)
+            progress(f"  {metric} {value:.4f} in {got.seconds:.0f} s")
             runs[name].append({"value": value, "seconds": got.seconds, **extra})
     return {
         "source": Path(source).name,

@@ -35,10 +35,10 @@ def predict(
         list[str] | None,
         typer.Option("--keep", help="Input column to copy to the output; may be repeated."),
     ] = None,
-    level: Annotated[
-        float,
-        typer.Option("--interval", help="Level of the intervals of a calibrated model."),
-    ] = 0.9,
+    interval: Annotated[
+        float | None,
+        typer.Option("--interval", help="Level of the intervals of a calibrated model. [0.9]"),
+    ] = None,
     smiles: Smiles = None,
     device: Device = "auto",
     threads: Threads = 1,
@@ -62,6 +62,7 @@ def predict(
     if out is not None:
         refuse_overwriting(out, source)
     loaded = load_model(model, pick_device(device))
+    level = _level(loaded, interval)
     header, kept = _header(loaded, level), _columns(source, keep or [], loaded)
     if twice := [name for name in kept if name in header]:
         raise InputError(f"The column {twice[0]!r} cannot be kept: the answer has one of its own.")
@@ -83,6 +84,22 @@ def predict(
               "rows": [dict(zip(header, row, strict=True)) for row in rows]})  # fmt: skip
     elif out is None:
         _show(header, rows)
+
+
+def _level(loaded: Loaded, wanted: float | None) -> float:
+    """The level of the intervals; a word where there are none of it."""
+    from ..train.conformal import LEVEL
+
+    if loaded.calibration is None and wanted is not None:
+        raise InputError("The model has no intervals: train it with --ensemble 5 --calibrate.")
+    level = LEVEL if wanted is None else wanted
+    known = loaded.calibration
+    if known is not None:
+        pairs = zip(known.errors, known.half_widths(level), strict=True)
+        if any(errors and half is None for errors, half in pairs):
+            notes().print(f"too few rows were calibrated on for intervals of level {level:g}: left "
+                          "out", soft_wrap=True)  # fmt: skip
+    return level
 
 
 def _columns(source: str, names: list[str], loaded: Loaded) -> dict[str, list[str]]:

@@ -6,11 +6,11 @@ network that has not seen it.
 
 **Intervals.** With the absolute errors :math:`r_1 \le \dots \le r_n` of these answers, the
 interval of level :math:`1 - a` is the mean answer of the K networks :math:`\pm\, g\, r_k`,
-:math:`k = \lceil (n + 1)(1 - a) \rceil`. For rows drawn like the table, one network alone is off by
-more than :math:`r_k` with probability at most :math:`a`. The mean of several is better than one, and
-:math:`r_k` alone would cover too much; g is the measured gain of averaging. Two networks leave a
-row out of their training, the one that is calibrated on it and the one that chose its epoch by it;
-with their errors e and e' on all rows,
+:math:`k = \lceil (n + 1)(1 - a) \rceil`. For rows drawn like the table, one network alone is off
+by more than :math:`r_k` with probability at most :math:`a`. The mean of several is better than one,
+and :math:`r_k` alone would cover too much; g is the measured gain of averaging. Two networks leave
+a row out of their training, the one that is calibrated on it and the one that chose its epoch by
+it; with their errors e and e' on all rows,
 
 .. math::
     g^2 = c + (1 - c) / K, \qquad c = \overline{e e'} \,/\, \overline{e^2},
