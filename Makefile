@@ -5,8 +5,14 @@ JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.ready
 TRITON := .venv/triton
+COVERAGE := .venv/coverage
+AUDIT := .venv/audit
+COUNT ?= 20000
+SEED ?= 1
+KILLS ?= 100
 
-.PHONY: help setup demo test interpret portable lint types bench docs dist clean clean-kernels
+.PHONY: help setup demo test interpret portable lint types bench docs dist clean clean-kernels \
+	fuzz faults coverage sbom audit
 
 help:
 	@echo "make demo   set up, then train GPNN beside GIN on the embedded molecules, draw, explain"
@@ -16,6 +22,11 @@ help:
 	@echo "make setup  build .venv only (TORCH=... picks another torch)"
 	@echo "make bench  the race against other libraries (a few minutes)"
 	@echo "make dist   wheel and source archive, into dist"
+	@echo "make fuzz   odd inputs through every door: COUNT=100000 SEED=2"
+	@echo "make faults every write of a training, a table and a prediction fails once; KILLS=100 kills"
+	@echo "make coverage  branches of the readers, data, model files and explorer that tests take"
+	@echo "make sbom   the bill of materials, CycloneDX, into sbom.json"
+	@echo "make audit  known vulnerabilities of what is installed (needs a network)"
 	@echo "make docs   the documentation site, into docs/_build/html"
 
 setup: $(STAMP)
@@ -50,6 +61,35 @@ interpret: setup
 # Results must not depend on the processor: torch without its AVX kernels stands for another one.
 portable: setup
 	ATEN_CPU_CAPABILITY=default $(BIN)/pytest -n $(JOBS) tests/nn tests/train
+
+# Case NUMBER again: PYTHONPATH=tests .venv/bin/python -m fuzz.run --replay DOOR:SEED:NUMBER
+fuzz: setup
+	PYTHONPATH=tests $(BIN)/python -m fuzz.run --count $(COUNT) --seed $(SEED)
+
+faults: setup
+	PYTHONPATH=tests $(BIN)/python -m faults.run --kills $(KILLS) --seed $(SEED)
+
+# Kept apart, as Triton is: nothing else needs it.
+coverage: setup
+	@test -d $(COVERAGE) || $(BIN)/pip install --quiet --no-deps --target $(COVERAGE) coverage==7.17.2
+	COVERAGE_CORE=ctrace PYTHONPATH=$(COVERAGE):tests $(BIN)/python -m coverage run -m pytest -q \
+		tests/graph/readers tests/graph/test_convert.py tests/graph/test_from_pyg.py tests/data \
+		tests/train/test_model_file.py tests/train/test_checkpoint.py tests/test_sizes.py \
+		tests/test_arrays.py \
+		tests/test_files.py tests/test_schema.py tests/test_text.py tests/test_plugins.py \
+		tests/train/test_estimators.py tests/explore/test_predict.py tests/explore/test_why.py \
+		tests/explore/test_parse.py tests/explore/test_analyse.py tests/explore/test_server.py
+	COVERAGE_CORE=ctrace PYTHONPATH=$(COVERAGE):tests $(BIN)/python -m coverage run --append \
+		-m fuzz.run --count 3000 --here
+	PYTHONPATH=$(COVERAGE) $(BIN)/python -m coverage report
+
+sbom: setup
+	$(BIN)/python tools/sbom.py sbom.json
+
+audit: setup
+	@test -d $(AUDIT) || ($(PYTHON) -m venv $(AUDIT) && $(AUDIT)/bin/pip install --quiet pip-audit==2.10.1)
+	$(BIN)/pip freeze --exclude-editable | grep -v ' @ ' > $(AUDIT)/installed.txt
+	$(AUDIT)/bin/pip-audit --disable-pip --no-deps -r $(AUDIT)/installed.txt
 
 bench: setup
 	$(BIN)/gpnn bench partition

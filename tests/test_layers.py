@@ -11,9 +11,12 @@ import gpnn
 
 ROOT = Path(gpnn.__file__).parent
 LAYERS = (
+    {"text"},
     {"errors"},
+    {"sizes", "arrays"},
     {"options"},
     {"files"},
+    {"array_files", "lock", "schema"},
     {"plugins"},
     {"graph"},
     {"nn"},

@@ -1,12 +1,59 @@
-"""The one exception for mistakes a user can fix."""
+"""The exceptions for what a user can fix, and the words for what the system refuses."""
 
 from __future__ import annotations
 
-__all__ = ["InputError"]
+import errno
+
+from .text import printable, shortened
+
+__all__ = ["InputError", "OutputError", "explained", "system_error"]
 
 
 class InputError(ValueError):
     """What was wrong, what was got, and how to fix it.
 
-    The command line prints the message alone and exits with code 2.
+    The command line prints the message alone and exits with code 2. Inputs that a message repeats
+    are shortened here, and control characters in them are written as escapes.
     """
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(shortened(printable(str(message))))
+
+
+class OutputError(InputError):
+    """A file cannot be written: nothing that follows would be either."""
+
+
+_ADVICE = {
+    errno.ENOSPC: "Free some space or choose another place, then run the same command again.",
+    errno.EDQUOT: "Free some space or choose another place, then run the same command again.",
+    errno.EFBIG: "Choose a place without such a limit, then run the same command again.",
+    errno.EIO: "Check the device or choose another place, then run the same command again.",
+    errno.ENAMETOOLONG: "Give a shorter name.",
+    errno.ENOENT: "Check that its folder is still there.",
+    errno.ENOTDIR: "Check the path: a part of it is a file.",
+    errno.EEXIST: "Check the path: a part of it is a file.",
+    errno.EISDIR: "It is a folder: give a file name.",
+    errno.EMFILE: "Close other programs, or raise the limit of open files.",
+    errno.ENOMEM: "Use less data at once, or a machine with more memory.",
+}
+_MEMORY = "Memory ran out. Use less data at once (smaller batches, fewer graphs) or more memory."
+
+
+def system_error(what: str, error: OSError) -> str:
+    """What failed, why, and what to do: ``Cannot write model.json: No space left …``."""
+    why = error.strerror or str(error) or type(error).__name__
+    advice = _ADVICE.get(error.errno or 0, "Choose another place, or check its permissions.")
+    return f"{what}: {why}. {advice}"
+
+
+def explained(error: BaseException) -> str | None:
+    """The message for an error that is no defect of the program: of the system or of memory."""
+    if isinstance(error, InputError):
+        return str(error)
+    if isinstance(error, MemoryError) or "DefaultCPUAllocator" in str(error):
+        return _MEMORY
+    if isinstance(error, OSError):
+        name = error.filename
+        return system_error(f"Cannot use {name}" if name else "The system refused", error)
+    return None

@@ -1,45 +1,160 @@
-"""Paths as people type them, and writing files so that a reader never sees half of one."""
+"""Paths as people type them, reading, and writing so that a reader never sees half of a file."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import tempfile
+import re
+import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .errors import InputError
+from .errors import InputError, OutputError, system_error
 
-__all__ = ["atomic_path", "exists", "refuse_overwriting", "user_path", "write_text"]
+__all__ = [
+    *("atomic_path", "exists", "home", "reading", "refuse_overwriting"),
+    *("remove_leftovers", "user_path", "write_bytes", "write_text", "writing"),
+]
+
+PREFIX = ".writing-"
+_LEFTOVER = re.compile(rf"{re.escape(PREFIX)}(\d+)-")
+_tidy: set[Path] = set()
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Errors of the system while something is written become one message that names the path."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(system_error(f"Cannot write {path}", error)) from None
+    except ValueError as error:
+        raise _no_path(path, error) from None
+
+
+@contextmanager
+def reading(path: str | Path) -> Iterator[None]:
+    """Errors of the system while something is read become one message that names the path."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}. Check the path.") from None
+    except OSError as error:
+        raise InputError(system_error(f"Cannot read {path}", error)) from None
+    except ValueError as error:
+        raise _no_path(path, error) from None
+    except MemoryError:
+        raise InputError(f"{path} holds more than memory does. Split it.") from None
+
+
+def _no_path(path: str | Path, error: ValueError) -> ValueError:
+    """The error itself, or words on what Python says of a NUL character in a path."""
+    if "null" not in str(error) or isinstance(error, InputError):
+        return error
+    return InputError(f"{str(path)!r} is no path: it holds a NUL character.")
 
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """A temporary path beside ``path``, with its suffix, that takes its place if all goes well."""
+    """A temporary path beside ``path``, with its suffix, that takes its place if all goes well.
+
+    The file has the permissions of the one it replaces, or those that the umask leaves. It is on
+    the disk before it takes its place. What a killed process left beside it is removed.
+    """
     path = Path(path)
-    if path.is_dir():
-        raise InputError(f"Cannot write {path}: it is a folder. Give a file name.")
-    try:
+    with writing(path):
+        if path.is_dir():
+            raise InputError(f"Cannot write {path}: it is a folder. Give a file name.")
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-", suffix=path.suffix)
-    except OSError as error:
-        raise InputError(f"Cannot write {path}: {error.strerror}. Choose another place.") from None
-    os.close(handle)
-    temporary = Path(name)
+        if path.parent not in _tidy:
+            remove_leftovers(path.parent)
+            _tidy.add(path.parent)
+        name = f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}{path.suffix}"
+        temporary = path.with_name(name)
+        mark = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        try:
+            _take(mark)
+            yield temporary
+            if path.exists():
+                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+            _flush(temporary)
+            temporary.replace(path)
+            _flush(path.parent)
+        finally:
+            os.close(mark)
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    """Have the system put a file, or the names in a folder, on the disk."""
+    if os.name == "nt":
+        return
+    handle = os.open(path, os.O_RDONLY)
     try:
-        yield temporary
-        temporary.chmod(0o644)
-        temporary.replace(path)
+        os.fsync(handle)
     finally:
-        temporary.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove temporary files of processes that were killed. A process that lives holds a lock on
+    its own, on another machine too."""
+    with contextlib.suppress(OSError), os.scandir(folder) as items:
+        for item in items:
+            found = _LEFTOVER.match(item.name)
+            if found is None or _lives(int(found[1])):
+                continue
+            with contextlib.suppress(OSError):
+                mark = os.open(item.path, os.O_RDWR)
+                try:
+                    if _take(mark):
+                        os.unlink(item.path)  # noqa: PTH108
+                finally:
+                    os.close(mark)
+
+
+def _lives(process: int) -> bool:
+    if process == os.getpid():
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _take(handle: int) -> bool:
+    """Lock an open file, if no other process has."""
+    try:
+        import fcntl
+    except ImportError:  # Windows does not remove open files
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def user_path(text: str | Path) -> Path:
     """A path as a person types it: ``~`` is the home folder, where there is one of that name."""
     try:
         return Path(text).expanduser()
-    except RuntimeError:  # no such user
+    except (RuntimeError, ValueError):  # no such user, a NUL character
         return Path(text)
+
+
+def home() -> Path:
+    """The home folder."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise InputError("There is no home folder for the cache. Set GPNN_CACHE to one.") from None
 
 
 def exists(path: Path) -> bool:
@@ -50,14 +165,19 @@ def exists(path: Path) -> bool:
         return False
 
 
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write a file at once or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(content)
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file at once or not at all."""
-    with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
 
 
 def refuse_overwriting(out: Path, source: str) -> None:
     """Refuse to write a result over the file it was computed from."""
     there = user_path(source)
-    if out.exists() and exists(there) and out.samefile(there):
+    if exists(out) and exists(there) and out.samefile(there):
         raise InputError(f"{out} is the source itself. Choose another name with --out.")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError
+from .text import did_you_mean
 
 __all__ = ["MAX_WALKS", "RULES", "Choice", "Flag", "Number", "Rule", "Whole", "check_options"]
 
@@ -63,7 +64,8 @@ class Choice:
     def read(self, name: str, value: Any) -> Any:
         if not isinstance(value, str | None) or value not in self.values:
             known = ", ".join(map(str, self.values))
-            raise InputError(f"{name} cannot be {value!r}. Choose one of {known}.")
+            meant = did_you_mean(str(value), filter(None, self.values))
+            raise InputError(f"{name} cannot be {value!r}.{meant} Choose one of {known}.")
         return value
 
 

@@ -16,12 +16,24 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from .errors import InputError
-from .files import user_path
+from .files import exists, user_path
 
-__all__ = ["load_installed_plugins", "load_plugin", "load_plugins_of_parent"]
+__all__ = ["beside_plugin", "load_installed_plugins", "load_plugin", "load_plugins_of_parent"]
 
 _VARIABLE = "GPNN_PLUGINS"
 """Tells processes that a command starts which files it has loaded."""
+
+
+_loading: list[Path] = []
+"""Folders of the plugins that are being loaded, the innermost last."""
+
+
+def beside_plugin(source: str | Path) -> str | Path:
+    """A relative path that a plugin names, as one from its own folder, if something is there."""
+    path = user_path(source)
+    if _loading and not path.is_absolute() and exists(_loading[-1] / path):
+        return _loading[-1] / path
+    return source
 
 
 def load_plugin(file: str | Path) -> None:
@@ -36,6 +48,7 @@ def load_plugin(file: str | Path) -> None:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    _loading.append(path.parent)
     try:
         spec.loader.exec_module(module)
     except InputError as error:
@@ -48,6 +61,8 @@ def load_plugin(file: str | Path) -> None:
         raise InputError(
             f"The plugin {file} failed{where}: {type(error).__name__}: {error}. Fix the file."
         ) from error
+    finally:
+        _loading.pop()
     listed = os.environ.get(_VARIABLE, "").split(os.pathsep)
     os.environ[_VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, listed), str(path)]))
 

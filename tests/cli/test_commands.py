@@ -149,7 +149,10 @@ def test_doctor(gpnn):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("partition", "MUTAG", "-s", "k-core"), "There is no scheme 'k-core'. Choose one of"),
+        (
+            ("partition", "MUTAG", "-s", "k-core"),
+            "There is no scheme 'k-core'. Did you mean core? Choose one of",
+        ),
         (("partition", "MUTAGG"), "Did you mean MUTAG?"),
         (("partition", "MUTAG", "-o", "parts.xls"), "ends in .csv or .npz"),
         (("partition", "MUTAG:188"), "MUTAG holds graphs 0 to 187"),

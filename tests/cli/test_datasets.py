@@ -53,5 +53,5 @@ def test_a_damaged_dataset_spoils_its_own_row_only(
 def test_other_names_are_refused(gpnn: Callable[..., object]) -> None:
     done = gpnn("datasets", "BREC")
     assert done.code == 2
-    assert "BREC is not one of the paper's benchmarks" in done.err
+    assert "BREC is neither one of the paper's benchmarks nor registered" in done.err
     assert "There is no dataset 'nope'" in gpnn("datasets", "nope").err

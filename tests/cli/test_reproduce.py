@@ -23,7 +23,10 @@ def test_help_shows_examples(gpnn: Callable[..., Any]) -> None:
     [
         (["nothing"], "There is no table 'nothing'. Choose one of graph-classification"),
         (["schemes", "--only", "X"], "Nothing is called X. Give dataset/method/scheme"),
-        (["regression", "--only", "*/GAT"], "methods GIN, GIN-wide, GPNN, GCN, not each"),
+        (
+            ["regression", "--only", "*/GAT"],
+            "GPNN, GCN, CIN, PPGN, DGN, Deep LRP, not each",
+        ),
         (["statistics", "--only", "X"], "Nothing is called X. Give dataset/*/scheme"),
         (["schemes", "--minutes", "-1"], "--minutes must be 0 or more"),
         (["schemes", "--recipe", "absent.toml"], "Cannot read the recipe absent.toml"),

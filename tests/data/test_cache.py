@@ -87,7 +87,7 @@ def test_a_truncated_file_is_computed_again(cut: float) -> None:
     sound = path.read_bytes()
     end = int(cut * len(sound)) if isinstance(cut, float) else cut
     path.write_bytes(sound[:end])
-    with pytest.warns(CacheNote, match=r"is damaged .* and is computed again"):
+    with pytest.warns(CacheNote, match=r"is truncated.*It is computed again"):
         assert same(recall(KEY, content), content())
     assert same(recall(KEY, forbidden), content())
 
@@ -115,12 +115,13 @@ def test_the_least_recently_used_goes_first(monkeypatch: pytest.MonkeyPatch) -> 
     assert not (cache.folder() / f"{'e' * 64}.npz").exists()
 
 
-def test_what_a_killed_process_left_is_removed_after_a_while() -> None:
+def test_what_a_killed_process_left_is_removed() -> None:
     cache.folder().mkdir(parents=True)
-    old, new = (cache.folder() / f".writing-{name}.npz" for name in ("old", "new"))
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    old, new = (cache.folder() / f".writing-{pid}-0.npz" for pid in (dead.pid, os.getppid()))
     old.write_bytes(b"half")
     new.write_bytes(b"half")
-    os.utime(old, (0, 0))
     kept()
     assert (old.exists(), new.exists()) == (False, True)
     assert cache.usage()[0] == 1

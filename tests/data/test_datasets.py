@@ -5,6 +5,7 @@ import io
 import urllib.error
 import urllib.request
 import zipfile
+from dataclasses import replace
 from email.message import Message
 from importlib import resources
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from gpnn.data import datasets
 from gpnn.data.datasets import DATASETS, find, get, load_graphs
+from gpnn.data.download import _OnlyHttps, download
 from gpnn.errors import InputError
 from gpnn.graph.convert import as_graphs
 
@@ -27,7 +29,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def offline(*_: object, **__: object) -> object:
         raise urllib.error.URLError("no route to host")
 
-    monkeypatch.setattr(urllib.request, "urlopen", offline)
+    monkeypatch.setattr("gpnn.data.download.open_https", offline)
 
 
 def serve(monkeypatch: pytest.MonkeyPatch, content: bytes, claimed: int | None = None) -> list[str]:
@@ -44,7 +46,7 @@ def serve(monkeypatch: pytest.MonkeyPatch, content: bytes, claimed: int | None =
         reply.headers["Content-Length"] = str(len(content) if claimed is None else claimed)
         return reply
 
-    monkeypatch.setattr(urllib.request, "urlopen", answer)
+    monkeypatch.setattr("gpnn.data.download.open_https", answer)
     return asked
 
 
@@ -142,7 +144,15 @@ def test_broken_downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_webkb_needs_both_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = serve(monkeypatch, b"node_id\tnode_id\n0\t1\n1\t0\n")
+    content = b"node_id\tnode_id\n0\t1\n1\t0\n"
+    asked = serve(monkeypatch, content)
+    with pytest.raises(InputError, match="gave another file than expected"):
+        load_graphs("Texas")
+    asked.clear()
+    digest = hashlib.sha256(content).hexdigest()
+    known = get("Texas").downloads
+    entry = replace(get("Texas"), downloads=tuple(replace(o, sha256=digest) for o in known))
+    monkeypatch.setattr("gpnn.data.datasets.get", lambda _: entry)
     graphs = load_graphs("Texas")
     assert [url.rpartition("/")[2] for url in asked] == [
         "out1_node_feature_label.txt",
@@ -223,3 +233,19 @@ def test_brec_is_made_of_pairs(data_dir: Path) -> None:
 def test_data_folder_argument_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPNN_DATA", "/no/such")
     assert datasets.data_folder(tmp_path) == tmp_path
+
+
+def test_only_https_is_fetched(tmp_path: Path) -> None:
+    for entry in DATASETS.values():
+        assert all(one.address.startswith("https://") for one in entry.downloads)
+    with pytest.raises(InputError, match="only https addresses are"):
+        download("http://example.org/a.zip", tmp_path / "a.zip")
+    with pytest.raises(InputError, match="only https addresses are"):
+        _OnlyHttps().redirect_request(None, None, 302, "", {}, "http://example.org/a.zip")
+
+
+def test_a_file_without_a_published_checksum_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = tu_zip("BZR")
+    serve(monkeypatch, content)
+    with pytest.warns(UserWarning, match=hashlib.sha256(content).hexdigest()):
+        load_graphs("BZR")

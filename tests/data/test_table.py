@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gpnn.data.samples import load_samples
 from gpnn.data.table import read_columns, read_table
 from gpnn.errors import InputError
 
@@ -49,3 +50,22 @@ def test_blank_lines_change_neither_delimiter_nor_target(tmp_path: Path) -> None
     path.write_text("\n\nsmiles,label of row,value\nCCO,a,1.5\n\nCCC,b,2.5\n\nCCN,c,3.5\n")
     assert read_columns(path)[0] == ["smiles", "label of row", "value"]
     assert list(read_table(path).targets) == ["value"]
+
+
+def test_rows_with_too_many_fields_are_not_read_askew(tmp_path: Path) -> None:
+    """An unquoted comma would move the label of its row into another column."""
+    path = tmp_path / "a.csv"
+    path.write_text("smiles,target\nC,1\nCC,0\nCCC,x,1\nCO,0,\nCN,1\n")
+    with pytest.warns(UserWarning, match="row 3: 3 of 2 columns"):
+        found = load_samples(str(path))
+    assert found.rows.tolist() == [0, 1, 3, 4]
+
+
+def test_large_and_odd_names_of_classes_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    rows = "".join(f"{'C' * k},{9007199254740992 + k % 2}\n" for k in range(1, 9))
+    path.write_text(f"smiles,target\n{rows}")
+    assert load_samples(str(path)).class_names == ("9007199254740992", "9007199254740993")
+    rows = "".join(f"{'C' * k},{'1_0' if k % 2 else '10'}\n" for k in range(1, 9))
+    path.write_text(f"smiles,target\n{rows}")
+    assert load_samples(str(path)).class_names == ("10", "1_0")

@@ -199,7 +199,7 @@ PATH = to_graphs(nx.path_graph(3))
     ("options", "said"),
     [
         ({"part": [0, 1]}, "Got 2 part numbers where 3 are needed."),
-        ({"part": [0, 0.5, 1]}, "The part numbers hold [0.5], not whole numbers."),
+        ({"part": [0, 0.5, 1]}, "The part numbers hold 0.5, not whole numbers."),
         ({"part": None}, "part is None. Give the part of every vertex: partition(...).part."),
         ({"edge_labels": [1, 1]}, "Got 2 edge labels where 4 are needed."),
         ({"edge_labels": [0, -3, 0, 0]}, "Edge labels must be whole numbers from 0; got -3."),
@@ -212,8 +212,7 @@ def test_refusals(options: dict[str, Any], said: str) -> None:
 
 
 def test_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("gpnn.graph.refine.inputs", "gpnn.graph.classes"):
-        monkeypatch.setattr(f"{module}.available_bytes", lambda: 2**20)
+    monkeypatch.setattr("gpnn.sizes.available_bytes", lambda: 2**20)
     star = Graphs.concatenate([PATH, to_graphs(nx.star_graph(2_000))])
     part = np.zeros(star.num_nodes, np.int64)
     assert interaction_classes(star, part, structure("pairs", rounds=1)).tables[0].size > 0

@@ -108,7 +108,7 @@ def test_explicit_zeros_and_weights_do_not_count() -> None:
         ([[0.5, 1], [1, 2]], "not whole numbers"),
         ([[float("nan"), 1], [1, 2]], "NaN"),
         ([[float("inf"), 1], [1, 2]], "NaN or infinity"),
-        (np.array([["a"], ["b"]]), "whole numbers; got dtype"),
+        (np.array([["a"], ["b"]]), "must hold numbers; got dtype"),
         (np.ones((3, 3), int), r"got \[3, 3\]. For a dense adjacency matrix"),
         ([1, 2, 3], r"shape \[2, m\] .*got \[3\]"),
         (np.zeros((2, 2, 2), int), r"got \[2, 2, 2\]"),
@@ -126,7 +126,7 @@ def test_refusals(source: object, message: str) -> None:
 
 
 def test_an_id_out_of_all_proportion() -> None:
-    with pytest.raises(InputError, match="largest id is 1,000,000,000,000,000 with only 1 edges"):
+    with pytest.raises(InputError, match="the id 1,000,000,000,000,000, with only 1 edges"):
         as_graphs([[0], [10**15]])
 
 
@@ -206,10 +206,18 @@ def test_what_is_left_aside_is_said(source: object, said: str) -> None:
         as_graphs(source)
 
 
-def test_labels_that_are_no_whole_numbers_are_left_aside_and_said() -> None:
+def test_labels_that_are_texts_are_the_same_numbers_in_every_graph() -> None:
+    one, two = nx.path_graph(2), nx.path_graph(3)
+    nx.set_node_attributes(one, {0: "C", 1: "N"}, "label")
+    nx.set_node_attributes(two, {0: "N", 1: "C", 2: "O"}, "label")
+    c, n = as_graphs(one).node_labels.tolist()
+    assert as_graphs(two).node_labels.tolist()[:2] == [n, c] and c != n
+
+
+def test_labels_of_mixed_kinds_are_left_aside_and_said() -> None:
     graph = nx.path_graph(2)
-    nx.set_node_attributes(graph, {0: "C", 1: "N"}, "label")
-    with pytest.warns(InputNote, match="Labels of vertices are ignored: they are no whole"):
+    nx.set_node_attributes(graph, {0: "C", 1: 3.5}, "label")
+    with pytest.warns(InputNote, match="Labels of vertices are ignored: they are neither all"):
         assert as_graphs(graph).node_labels is None
     del graph.nodes[1]["label"]
     graph.nodes[0]["label"] = 3

@@ -111,7 +111,7 @@ def test_no_graphs_and_no_vertices():
         ([0, [1, 2]], [1, 2], 3, "ragged"),
         ([0.5], [1], 3, "not whole numbers"),
         ([float("nan")], [1], 3, "NaN or infinity"),
-        (["a"], [1], 3, "must be whole numbers; got dtype"),
+        (["a"], [1], 3, "must hold numbers; got dtype"),
         ([0], [1], -2, "cannot have -2 vertices"),
         ([2**63], [0], 3, "too large"),
         ([0], [2**40], 3, "joins 0 and 1099511627776"),

@@ -97,3 +97,18 @@ def gpnn_suite():
     pairs = [named_pair(name)[1:] for name in ("rings", "decalin")]
     graphs = Graphs.concatenate([graph for pair in pairs for graph in pair])
     return Suite("brec", graphs, ("a", "b"), True)
+
+
+def test_peers_are_judged_like_gpnn(monkeypatch):
+    _, left, right = named_pair("rings")
+    for model, exact in (("ppgn", True), ("cin", None), ("kp-gin:hops=2", None)):
+        found = realise(left, right, model=model, epochs=2)
+        assert found.exact is exact and found.untrained and found.distinguishes
+    _, left, right = named_pair("shrikhande")
+    found = realise(left, right, model="ppgn", epochs=2)
+    assert found.exact is False and not found.untrained and not found.distinguishes
+    suite = Suite("brec", Graphs.concatenate([left, right]), ("Basic",), True)
+    monkeypatch.setattr("gpnn.graph.peers.rings.MOST_RINGS", 3)
+    row = realise_suite(suite, model="cin")
+    assert row["refused"] == [0] and row["distinguished"] == 0 and row["exact"] is None
+    assert row["by_category"] == {"Basic": 0} and row["test"] == "cin"

@@ -202,7 +202,9 @@ def test_registered_bases() -> None:
             make_base("mine", 3, 4, 2, 0.1, norm=True)
     finally:
         bases._REGISTERED.pop("mine")
-    with pytest.raises(InputError, match=r"Unknown base 'mine'. Choose one of gin, .*--plugin"):
+    with pytest.raises(
+        InputError, match=r"Unknown base 'mine'. Did you mean gine. Choose one of gin, .*--plugin"
+    ):
         make_base("mine", 3, 4, 2, 0.1, norm=True)
     with pytest.raises(InputError, match="'gin' is a built-in base"):
         register_base("gin", make)

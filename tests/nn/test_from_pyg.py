@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -286,3 +287,19 @@ def test_a_base_of_ones_own_gets_edges_if_it_asks(mutag: Any) -> None:
     counts = torch.bincount(edge_attr.argmax(1), minlength=4)
     assert counts.tolist() == batch.edge_attr.sum(0).tolist()
     assert edge_index.shape == (2, batch.num_edges)
+
+
+def test_what_is_not_read_of_batches_is_said_once() -> None:
+    items = [Data(edge_index=torch.tensor([[0, 0, 1], [0, 1, 0]]), x=torch.rand(2, 3),
+                  edge_weight=torch.ones(3)) for _ in range(6)]  # fmt: skip
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = GPNN.for_data(items, outputs=2, hidden=4, layers=1)
+    assert sum("edge_weight is not read" in str(one.message) for one in told) <= 2
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for batch in DataLoader(items, batch_size=2):
+            model(batch)
+    messages = [str(one.message) for one in told]
+    assert len(messages) == len(set(messages)) <= 2
+    assert any("edge_weight is not read" in message for message in messages)

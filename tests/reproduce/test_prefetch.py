@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpnn.lock import locked
 from gpnn.reproduce import run_job, workers
 from gpnn.reproduce.jobs import Job
-from gpnn.reproduce.lock import locked
 from gpnn.reproduce.prefetch import Prefetch
 from gpnn.reproduce.runs import Runs
 from gpnn.reproduce.tables import jobs_of

@@ -79,7 +79,7 @@ def test_what_is_wrong_is_said(text: str, said: str, tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_lists_the_choices() -> None:
-    with pytest.raises(InputError, match=r"no recipe 'MUTAGG'. There are BZR"):
+    with pytest.raises(InputError, match=r"no recipe 'MUTAGG'. Did you mean MUTAG. There are BZR"):
         load_recipe("MUTAGG")
 
 

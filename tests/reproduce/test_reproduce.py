@@ -193,7 +193,8 @@ def test_a_dataset_that_is_missing_does_not_stop_the_others(
 def test_killed_and_resumed_nothing_is_lost_or_doubled(out: Path, tmp_path: Path) -> None:
     """kill -9 in the middle; the same command again, in two processes, ends with what an
     undisturbed run gives."""
-    words = ["reproduce", TABLE, "--quick", "--device", "cpu", "--only", "MUTAG/GIN*"]
+    words = ["reproduce", TABLE, "--quick", "--device", "cpu", "--only", "MUTAG/GIN", "--only"]
+    words += ["MUTAG/GIN-wide"]
     command = [sys.executable, "-m", "gpnn", *words, "--out", str(tmp_path)]
     path = tmp_path / "runs.jsonl"
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as first:
@@ -215,3 +216,29 @@ def test_killed_and_resumed_nothing_is_lost_or_doubled(out: Path, tmp_path: Path
     for key, record in ours.items():
         assert record["values"] == theirs[key]["values"]
     assert Runs(tmp_path).read().keys() == ours.keys()
+
+
+def test_the_page_of_the_peers(tmp_path: Path) -> None:
+    wanted: dict[str, Any] = {"quick": True, "device": "cpu", "protocols": ["tu-1"]}
+    done = reproduce(["peers"], tmp_path, ["MUTAG/CIN", "MUTAG/GIN"], **wanted)
+    assert done.outcome.finished == 2
+    row = {"test": "cin", "distinguished": 7, "untrained": 8, "exact": None, "unreliable": 0,
+           "by_category": {"Basic": 7}, "refused": [3]}  # fmt: skip
+    brec = {"suite": "brec", "pairs": 9, "results": [row]}
+    (tmp_path / "brec.json").write_text(json.dumps(brec))
+    write_pages(["peers", TABLE], tmp_path, "x", True, None, {}, NOTHING)
+    page = (tmp_path / "peers.md").read_text()
+    record = next(r for r in lines(tmp_path) if r["method"] == "CIN" and r["protocol"] == "tu-1")
+    assert f"| CIN | {100 * record['mean']:.2f} ± {100 * record['std']:.2f} (92.70 ± 6.10)" in page
+    epoch = 1e3 * record["seconds"] / 4 / record["replicas"]
+    assert f"| CIN | {epoch:.2f} |" in page and f"{record['parameters']:,}" in page
+    assert "Quoted and not measured: GraphSNN on MUTAG (tu-1), ESAN on MUTAG (tu-1)" in page
+    assert "| cin | — | 8 | **7** | 7 | 0 | 1 |" in page
+    table = (tmp_path / f"{TABLE}.md").read_text()
+    assert (
+        "| CIN (quoted) |" not in table.split("## PTC_MR")[0].split("## MUTAG")[1].split("tu-2")[0]
+    )
+    assert "ESAN (quoted)" in table
+    (tmp_path / "brec.json").write_text('{"suite": "sr"}')
+    with pytest.raises(InputError, match=r"brec.json is not what"):
+        write_pages(["peers"], tmp_path, "x", True, None, {}, NOTHING)

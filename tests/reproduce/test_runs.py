@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gpnn.errors import InputError
-from gpnn.reproduce.lock import locked
+from gpnn.lock import locked
 from gpnn.reproduce.protocols import Member
 from gpnn.reproduce.runs import Runs
 from gpnn.train.replica import Curves
@@ -60,7 +60,7 @@ def test_a_torn_last_line_is_passed_over_and_then_removed(tmp_path: Path) -> Non
 def test_a_damaged_line_in_the_middle_is_named(tmp_path: Path) -> None:
     runs = Runs(tmp_path)
     runs.path.write_text('{"key": "a"}\n{"key": \n{"key": "b"}\n')
-    with pytest.raises(InputError, match=r"Line 2 of .* is no record of a run. Fix or remove"):
+    with pytest.raises(InputError, match=r"Line 2 of .* is damaged: not JSON .* Fix or remove"):
         runs.read()
 
 
@@ -122,5 +122,5 @@ def test_a_record_of_the_wrong_shape_is_named(tmp_path: Path, change: dict[str, 
     (tmp_path / "runs.jsonl").write_text(f"{json.dumps(record)}\n", encoding="utf-8")
     assert list(Runs(tmp_path).read()) == ["a:tu-1"]
     (tmp_path / "runs.jsonl").write_text(f"{json.dumps(record | change)}\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"Line 1 of .* is no record of a run"):
+    with pytest.raises(InputError, match=r"Line 1 of .* is damaged: "):
         Runs(tmp_path).read()

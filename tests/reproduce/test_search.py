@@ -19,10 +19,10 @@ import torch
 from gpnn.data.samples import Samples
 from gpnn.data.tasks import Task
 from gpnn.errors import InputError
+from gpnn.lock import locked
 from gpnn.reproduce import search as module
 from gpnn.reproduce import search_trial
 from gpnn.reproduce.jobs import Row
-from gpnn.reproduce.lock import locked
 from gpnn.reproduce.protocols import get_protocol
 from gpnn.reproduce.recipe import Recipe, read_recipe
 from gpnn.reproduce.search import Search, Searched, run_search
@@ -354,7 +354,7 @@ def test_every_trial_is_in_the_log(trainer: Callable[[Trainer], list[Any]], tmp_
     assert first["search"]["search"]["trials"] == TRIALS
     assert [line["value"] for line in lines] == [trial.value for trial in found.trials]
     (tmp_path / LOG).write_text("{}\n")
-    with pytest.raises(InputError, match=r"is no log of a search.*--fresh"):
+    with pytest.raises(InputError, match=r"is damaged: search is missing.*--fresh"):
         go(make(), tmp_path)
 
 

@@ -104,3 +104,25 @@ def test_edge_labels_choose_the_base() -> None:
     assert by_name["ZINC-edge-features/GIN/zinc"].options["base"] == "gine"
     assert by_name["ZINC-no-edge-features/GIN/zinc"].options["base"] == "gin"
     assert "ZINC-edge-features/GCN/zinc" not in by_name
+
+
+def test_peers_have_rows_where_the_paper_quotes_them_and_recipes_of_their_own() -> None:
+    from gpnn.nn.peers import PEERS as NETWORKS
+    from gpnn.nn.peers import peer_of
+    from gpnn.reproduce.jobs import PEERS
+
+    assert {peer.title: name for name, peer in NETWORKS.items()} == PEERS
+    for cell in cells():
+        if cell.method in PEERS:
+            column = next(c for c in columns(cell.table) if c.dataset == cell.dataset)
+            assert Row(cell.method) in column.rows
+    everywhere = [c for c in columns("peers") if c.dataset in ("MUTAG", "IMDB-BINARY")]
+    assert all({Row(name) for name in PEERS} < set(column.rows) for column in everywhere)
+    for job in jobs_of(["peers"]):
+        if job.row.peer:
+            spec = peer_of(job.options["base"])
+            assert spec is not None and not job.options["gpnn"]
+    found = jobs_of(["graph-classification"], ["*/cin"], protocols=["tu-1"])
+    assert {(job.row.method, job.family) for job in found} == {("CIN", "tu")} and len(found) == 4
+    job = make_job("ZINC-edge-features", Row("CIN"), "zinc", quick=False)
+    assert job.options["base"] == "cin:rings=18" and job.options["hidden"] == 128

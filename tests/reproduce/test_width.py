@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpnn.data.samples import Samples, load_samples
-from gpnn.reproduce.data import load_data, take
+from gpnn.data.samples import Samples, load_samples, take
+from gpnn.reproduce.data import load_data
 from gpnn.reproduce.jobs import Job, Row
 from gpnn.reproduce.recipe import Recipe, load_recipe
 from gpnn.reproduce.width import count_parameters, widen

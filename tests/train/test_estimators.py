@@ -297,3 +297,17 @@ def test_a_loaded_regressor_is_the_saved_one(shape: tuple[int, ...], tmp_path: A
     loaded = GPNNRegressor.load(tmp_path)
     assert loaded.predict(graphs).shape == shape
     assert np.array_equal(loaded.predict(graphs), model.predict(graphs))
+
+
+def test_a_constant_target_is_refused() -> None:
+    graphs = [nx.cycle_graph(k) for k in range(3, 9)]
+    with pytest.raises(InputError, match="nothing to learn"):
+        GPNNRegressor(epochs=1).fit(graphs, [2.0] * 6)
+    with pytest.raises(InputError, match="beyond the range of 32-bit floats"):
+        GPNNRegressor(epochs=1).fit(graphs, [1.0, 1e300, 2, 3, 4, 5])
+
+
+def test_numbers_and_texts_that_read_the_same_are_refused() -> None:
+    graphs = [nx.cycle_graph(k) for k in range(3, 7)]
+    with pytest.raises(InputError, match="mixes numbers and texts"):
+        GPNNClassifier(epochs=1).fit(graphs, np.array([1, "1", 2, 2], dtype=object))

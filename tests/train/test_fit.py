@@ -420,13 +420,15 @@ def test_a_loss_that_is_not_finite_says_so() -> None:
         fit(samples(), SMALL, TrainConfig(epochs=8, lr=1e30))
 
 
-def test_rare_positives_choose_by_ranks() -> None:
-    """Three positives of sixty: always saying no is right in 95 % of cases, and no choice."""
+@pytest.mark.parametrize(("every", "chosen_by"), [(10, "roc_auc"), (20, "loss")])
+def test_rare_positives_choose_by_ranks(every: int, chosen_by: str) -> None:
+    """Few positives of sixty: always saying no is right in most cases, and no choice. Where none is
+    left to validate with, the loss chooses, and is said to."""
     rng = np.random.default_rng(0)
-    y = (np.arange(60) % 20 == 0).astype(np.float64)
+    y = (np.arange(60) % every == 0).astype(np.float64)
     data = samples(60, targets={"rare": y})
     assert data.task is Task.CLASSIFICATION
     found = fit(data, SMALL, TrainConfig(epochs=4, seed=int(rng.integers(9))))
-    assert found.loaded.about["chosen_by"] == "roc_auc"
+    assert found.loaded.about["chosen_by"] == chosen_by
     keys = [(r.get("valid_roc_auc", -np.inf), -r["valid_loss"]) for r in found.history]
     assert found.best_epoch == keys.index(max(keys)) + 1

@@ -47,7 +47,7 @@ def test_damaged_foreign_and_newer_files(fitted: Fitted, tmp_path: Path) -> None
     with pytest.raises(InputError, match=r"is damaged: model.safetensors is not the file that"):
         load_model(tmp_path)
     weights.unlink()
-    with pytest.raises(InputError, match=r"has no readable model.safetensors"):
+    with pytest.raises(InputError, match=r"has no model.safetensors"):
         load_model(tmp_path)
     weights.write_bytes(tensors)
     card.write_text(text[:100])
@@ -66,14 +66,32 @@ def test_damaged_foreign_and_newer_files(fitted: Fitted, tmp_path: Path) -> None
     (member,) = content["members"]
     less = {k: v for k, v in member.items() if k != "vocabulary"}
     card.write_text(json.dumps(content | {"members": [less]}))
-    with pytest.raises(InputError, match=r"is damaged: 'vocabulary'"):
+    with pytest.raises(InputError, match=r"is damaged: members\[0\].vocabulary is missing"):
         load_model(tmp_path)
     card.write_text(json.dumps(content | {"members": []}))
-    with pytest.raises(InputError, match=r"is damaged: it holds no network"):
+    with pytest.raises(InputError, match=r"is damaged: members must be a list of 1 or more"):
         load_model(tmp_path)
     wide = member | {"config": member["config"] | {"hidden": 9}}
     card.write_text(json.dumps(content | {"members": [wide]}))
+    with pytest.raises(InputError, match=r"model.json is damaged: it is not what was saved"):
+        load_model(tmp_path)
+    del content["sha256"]  # as if somebody had made the file by hand
+    card.write_text(json.dumps(content | {"members": [wide]}))
     with pytest.raises(InputError, match=r"is damaged: the weights do not fit its configuration"):
+        load_model(tmp_path)
+    huge = member | {"config": member["config"] | {"hidden": 10**6}}
+    card.write_text(json.dumps(content | {"members": [huge]}))
+    with pytest.raises(
+        InputError, match=r"hidden is 1,000,000, and the weights are [\d,]+ numbers"
+    ):
+        load_model(tmp_path)
+    fewer = content["encoder"] | {"class_names": ["one"]}
+    card.write_text(json.dumps(content | {"encoder": fewer}))
+    with pytest.raises(InputError, match=r"its networks do not fit its encoder"):
+        load_model(tmp_path)
+    del content["encoder"]["kind"]
+    card.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"is damaged: encoder.kind is missing"):
         load_model(tmp_path)
 
 

@@ -16,10 +16,10 @@ from ..data.datasets import load_graphs
 from ..errors import InputError
 from ..graph.graphs import Graphs
 from ..graph.partition import partition
-from ..graph.refine.inputs import available_bytes
 from ..nn.layer import InteractionLayer
 from ..nn.parts import PairEmbedding
 from ..nn.prepare import Prepared, prepare
+from ..sizes import available_bytes
 from .live import peak_bytes
 
 __all__ = ["device_name", "race", "run_layer_bench", "to_markdown"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from typing import Annotated, Any
@@ -9,7 +10,8 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from ..errors import InputError
+from ..errors import InputError, explained
+from ..text import printable, shortened
 from . import (
     bench,
     compare,
@@ -112,7 +114,7 @@ app.add_typer(bench.app, name="bench")
 
 
 def _note(message: Warning | str, *_: Any, **__: Any) -> None:
-    sys.stderr.write(f"gpnn: {message}\n")
+    sys.stderr.write(f"gpnn: {shortened(printable(str(message)))}\n")
 
 
 def _version(asked: bool) -> None:
@@ -142,16 +144,21 @@ def options(
 
 
 def main() -> None:
-    """Run the command line; a user's mistake ends with its message and exit code 2."""
+    """Run the command line. A user's mistake, and what the system refuses (a full disk, memory that
+    runs out), end with a message and exit code 2; a traceback is a defect."""
     warnings.showwarning = _note
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
-    except InputError as error:
-        sys.stderr.write(f"gpnn: {error}\n")
-        sys.exit(2)
+        sys.stdout.flush()
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
-    except KeyboardInterrupt:  # before a command has begun
-        sys.stderr.write("gpnn: interrupted\n")
-        sys.exit(130)
+    except Exception as error:
+        message = explained(error)
+        if message is None:
+            raise
+        sys.stderr.write(f"gpnn: {message}\n")
+        sys.exit(2)

@@ -35,6 +35,8 @@ def write_pages(
     for table in tables:
         if table == "statistics":
             text, figure = _statistics(records, command, quick, data)
+        elif table == "peers":
+            text, figure = _peers(records, out, command, quick, recipes, added)
         elif table == "distribution":
             text, figure = _distribution(records, command, quick)
         else:
@@ -66,6 +68,23 @@ def _distribution(records: dict[str, Record], command: str, quick: bool) -> tupl
     counted = {place: records.get(partitions.key(*place, quick)) for place in places}
     bars = {k: None if r is None else distribution.percentages(r) for k, r in counted.items()}
     return text, draw_panels(bars, _title("vertices by part", quick))
+
+
+def _peers(
+    records: dict[str, Record],
+    out: Path,
+    command: str,
+    quick: bool,
+    recipes: Mapping[str, Recipe],
+    added: Additions,
+) -> tuple[str, Figure]:
+    from ..plots.costs import draw_costs
+    from ..reproduce import peer_report
+    from ..reproduce.results import collect
+
+    parts = collect("peers", records, quick, recipes, added)
+    text = peer_report.to_markdown(parts, peer_report.read_brec(out), command, quick)
+    return text, draw_costs(peer_report.points(parts), _title("error against time", quick))
 
 
 def _results(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,13 +81,16 @@ def rounded(values: list[float]) -> list[Any]:
     return [float(f"{value:.6g}") for value in values]
 
 
-def write_csv(path: Path, header: list[str], rows: list[list[Any]]) -> None:
-    """Write a table at once or not at all."""
+def write_csv(path: Path, header: list[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a table at once or not at all. A text that a spreadsheet would take for a formula gets
+    an apostrophe in front."""
     import csv
 
     from ..files import atomic_path
+    from ..text import csv_cell
 
-    with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(["" if value is None else value for value in row] for row in rows)
+    with (
+        atomic_path(path) as temporary,
+        temporary.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file,
+    ):
+        csv.writer(file).writerows(map(csv_cell, row) for row in (header, *rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,9 +54,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 
 def notes() -> Console:
     """The console for everything that is not the result: standard error."""
-    from rich.console import Console
+    from ._console import PlainConsole
 
-    return Console(stderr=True, highlight=False, markup=False)
+    return PlainConsole(stderr=True, highlight=False, markup=False)
 
 
 def command_line(*left_out: str) -> str:
@@ -69,7 +70,7 @@ def command_line(*left_out: str) -> str:
             skip = True
         elif word not in ("--json", "--fresh", "--resume"):
             words.append(word)
-    return " ".join(["gpnn", *words])
+    return shlex.join(["gpnn", *words]).replace("`", "'")
 
 
 def emit(document: Any) -> None:
@@ -79,10 +80,10 @@ def emit(document: Any) -> None:
 
 def show(*tables: RenderableType) -> None:
     """Print results for people on standard output."""
-    from rich.console import Console
+    from ._console import PlainConsole
 
     width = None if sys.stdout.isatty() else 120
-    console = Console(highlight=False, markup=False, width=width)
+    console = PlainConsole(highlight=False, markup=False, width=width)
     for table in tables:
         console.print(table)
 

@@ -148,6 +148,27 @@ def molecules(
     _deliver(result, to_markdown(result, command), out, json)
 
 
+@app.command("peers")
+def peers(
+    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Molecules and few runs only, under a minute.")
+    ] = False,
+    replicas: Annotated[
+        int, typer.Option(help="Networks that are trained side by side.", min=1)
+    ] = 1,
+    out: Out = None,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Compare a training step of CIN, ESAN, PPGN … with one of GIN: time and memory."""
+    from ..bench.methods import run_peer_bench, to_markdown
+
+    result = run_peer_bench(device, quick, replicas, data, _progress())
+    command = _command("peers", device, quick) + f" --replicas {replicas}" * (replicas > 1)
+    _deliver(result, to_markdown(result, command), out, json)
+
+
 def _progress() -> Callable[[str], None]:
     """Prints what is being measured, on standard error."""
     console = notes()

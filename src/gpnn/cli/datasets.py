@@ -28,16 +28,17 @@ def datasets(
 
     Nothing is downloaded. Counting takes a few seconds the first time; results are cached.
     """
-    from ..data.datasets import data_folder, get, locate
-    from ..data.statistics import PAPER, dataset_statistics
+    from ..data.datasets import DATASETS, data_folder, get, locate
+    from ..data.statistics import PAPER, UNPUBLISHED, dataset_statistics
     from ..errors import InputError
 
-    asked = [get(name).name for name in names] if names else list(PAPER)
-    unknown = [name for name in asked if name not in PAPER]
+    own = [name for name, entry in DATASETS.items() if entry.own is not None]
+    asked = [get(name).name for name in names] if names else [*PAPER, *own]
+    unknown = [name for name in asked if name not in (*PAPER, *own)]
     if unknown:
         raise InputError(
-            f"{unknown[0]} is not one of the paper's benchmarks. They are {', '.join(PAPER)}; "
-            "'gpnn doctor' lists all datasets."
+            f"{unknown[0]} is neither one of the paper's benchmarks nor registered. They are "
+            f"{', '.join([*PAPER, *own])}; 'gpnn doctor' lists all datasets."
         )
     root = data_folder(data)
     rows = []
@@ -49,7 +50,7 @@ def datasets(
                 counted = dataset_statistics(name, data)
             except InputError as error:
                 row["problem"] = str(error)
-        rows.append(row | _facts(name, PAPER[name], counted))
+        rows.append(row | _facts(name, PAPER.get(name, UNPUBLISHED), counted))
     if json:
         emit({"data": None if root is None else str(root), "datasets": rows})
     else:
@@ -82,7 +83,7 @@ def _get(name: str) -> str:
     files = " or ".join((*entry.archives, *entry.markers[:1]))
     put = f"put {files} into the folder that --data or GPNN_DATA names"
     if entry.downloads:
-        return f"downloaded on first use from {entry.downloads[0][0]}, or {put}"
+        return f"downloaded on first use from {entry.downloads[0].address}, or {put}"
     return f"{put}. {entry.help}".rstrip(" .")
 
 

@@ -8,6 +8,7 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import Any
 
+from ..errors import InputError
 from ._shared import Data, Json, emit, show, styled
 
 __all__ = ["doctor"]
@@ -101,12 +102,16 @@ def _extra(name: str, purpose: str, fix: str) -> dict[str, Any]:
 def _datasets(data: str | None) -> dict[str, Any]:
     from ..data.datasets import DATASETS, data_folder, locate
 
-    folder = data_folder(data)
-    where = str(folder) if folder else "not set: name a folder with --data or GPNN_DATA"
+    where = "not set: name a folder with --data or GPNN_DATA"
+    try:
+        folder = data_folder(data)
+    except InputError as error:
+        folder, where, data = None, str(error), ""
+    where = str(folder) if folder else where
     rows = {"data folder": _row(folder is not None, where)}
     for name, entry in DATASETS.items():
         place = locate(name, data)
-        fix = entry.downloads[0][0] if entry.downloads else "put its file into the data folder"
+        fix = entry.downloads[0].address if entry.downloads else "put its file into the data folder"
         rows[name] = _row(place is not None, place or f"absent: {fix}")
     return rows
 
@@ -131,5 +136,5 @@ def _cache() -> dict[str, Any]:
 def _shorten(path: Path) -> str:
     try:
         return f"~/{path.relative_to(Path.home())}"
-    except ValueError:
+    except (ValueError, RuntimeError):
         return str(path)

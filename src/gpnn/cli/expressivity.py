@@ -40,6 +40,14 @@ def expressivity(
             "(brec only).",
         ),
     ] = False,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            help="With --realised: another method in place of GPNN, such as cin, ppgn or "
+            "esan:policy=node; may be repeated.",
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes for --realised.", min=1)] = 1,
     device: Annotated[str, typer.Option("--device", help="Device for --realised.")] = "cpu",
     out: Annotated[
@@ -65,12 +73,14 @@ def expressivity(
         get_scheme(name)
     if realised and (suite != "brec" or test or distances):
         raise InputError("--realised trains GPNN on brec: leave out --test and --distances.")
+    if model:
+        _check_models(model, realised, bool(scheme or interactions or d))
     if test is None and (scheme or interactions or d or distances):
         test = ["gpnn"]
     methods = suite_methods(["gpnn"] if realised else test, scheme, kinds, d, distances)
     loaded = load_suite(suite, data)
     if realised:
-        result = _realise(loaded, methods, jobs, device)
+        result = _realise(loaded, [] if model else methods, model or [], jobs, device)
     else:
         result = _run(loaded, methods, run_suite)
     if out is not None:
@@ -100,7 +110,21 @@ def _run(suite: Any, methods: list[Any], run_suite: Any) -> dict[str, Any]:
         return run_suite(suite, methods, progress)
 
 
-def _realise(suite: Any, methods: list[Any], jobs: int, device: str) -> dict[str, Any]:
+def _check_models(models: list[str], realised: bool, more: bool) -> None:
+    from ..nn.peers import PEERS, peer_of
+
+    if not realised or more:
+        raise InputError(
+            "--model counts networks: give --realised, and leave out --scheme, --interactions, --d."
+        )
+    for name in models:
+        if peer_of(name) is None:
+            raise InputError(f"There is no model {name!r}. Choose one of {', '.join(PEERS)}.")
+
+
+def _realise(
+    suite: Any, methods: list[Any], models: list[str], jobs: int, device: str
+) -> dict[str, Any]:
     from rich.progress import Progress
 
     from ..lab.realised import realise_suite
@@ -111,6 +135,7 @@ def _realise(suite: Any, methods: list[Any], jobs: int, device: str) -> dict[str
     for one in methods:
         options = {"scheme": one.scheme, "interactions": one.interactions, "d": one.d}
         kinds.append((str(one), options))
+    kinds += [(name, {"model": name}) for name in models]
     with Progress(console=notes(), transient=True) as bar:
         for name, options in kinds:
             task = bar.add_task(name, total=suite.size)
@@ -122,7 +147,8 @@ def _realise(suite: Any, methods: list[Any], jobs: int, device: str) -> dict[str
                 progress=lambda *_, task=task: bar.advance(task),
             )
             results.append(row)
-            counts = f"{row['exact']} exact, {row['untrained']} untrained"
+            exact = "" if row["exact"] is None else f"{row['exact']} exact, "
+            counts = f"{exact}{row['untrained']} untrained"
             notes().print(f"{method_of(row)}: {counts}, {row['distinguished']} trained")
     return {"suite": suite.name, "pairs": suite.size, "results": results}
 

@@ -130,34 +130,27 @@ def _show(report: dict[str, Any]) -> None:
 
 
 def _write_csv(cut: Partition, path: Path) -> None:
-    import csv
-
-    from ..files import atomic_path
+    from ._predictions import write_csv
 
     names = cut.graphs.vertex_names
     graph_of = cut.graphs.graph_of
-    with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["graph", "vertex", "part", "colour", "border"])
-        local = range(cut.graphs.num_nodes) - cut.graphs.ptr[graph_of]
-        for v, (graph, vertex) in enumerate(zip(graph_of.tolist(), local.tolist(), strict=True)):
-            part = int(cut.part[v])
-            name = vertex if names is None else names[v]
-            writer.writerow([graph, name, part, cut.labels[part], int(cut.border[v])])
+    local = range(cut.graphs.num_nodes) - cut.graphs.ptr[graph_of]
+    rows = (
+        (graph, vertex if names is None else names[v], part, cut.labels[part], border)
+        for v, (graph, vertex, part, border) in enumerate(
+            zip(graph_of.tolist(), local.tolist(), cut.part.tolist(),
+                cut.border.astype(int).tolist(), strict=True)
+        )
+    )  # fmt: skip
+    write_csv(path, ["graph", "vertex", "part", "colour", "border"], rows)
 
 
 def _write_npz(cut: Partition, path: Path) -> None:
     import numpy as np
 
-    from ..files import atomic_path
+    from ..array_files import write_arrays
 
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(
-            file,
-            ptr=cut.graphs.ptr,
-            part=cut.part,
-            colours=cut.colours,
-            parts=cut.parts,
-            labels=np.array(cut.labels, dtype=np.str_),
-            border=cut.border,
-        )
+    labels = np.array(cut.labels, dtype=np.str_)
+    arrays: dict[str, Any] = {"ptr": cut.graphs.ptr, "part": cut.part, "colours": cut.colours}
+    arrays |= {"parts": cut.parts, "labels": labels, "border": cut.border}
+    write_arrays(path, arrays)

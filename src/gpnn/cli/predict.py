@@ -106,10 +106,11 @@ def _columns(source: str, names: list[str], loaded: Loaded) -> dict[str, list[st
     """Columns of a table of molecules, by name."""
     from ..data.raw import MOLECULE
     from ..data.table import is_table, read_columns
+    from ..files import user_path
 
     if not names:
         return {}
-    path = Path(source).expanduser()
+    path = user_path(source)
     if not path.is_file() or not is_table(path) or loaded.encoder.kind != MOLECULE:
         raise InputError(f"--keep copies columns of a table of molecules, and {source} is none.")
     found, columns, _ = read_columns(path)

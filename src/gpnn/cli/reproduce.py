@@ -32,7 +32,7 @@ def reproduce(
         str,
         typer.Argument(
             help="graph-classification, node-classification, schemes, interactions, regression, "
-            "statistics, distribution, or all.",
+            "peers, statistics, distribution, or all.",
             metavar="TABLE",
         ),
     ],
@@ -64,6 +64,10 @@ def reproduce(
         list[Path] | None,
         Option(help="Recipe file that replaces the built-in one of that name; may be repeated."),
     ] = None,
+    protocol: Annotated[
+        list[str] | None,
+        Option(help="Train for this protocol alone, such as tu-1. May be repeated."),
+    ] = None,
     dataset: Annotated[
         list[str] | None,
         Option(
@@ -91,6 +95,7 @@ def reproduce(
       gpnn reproduce statistics
       gpnn reproduce graph-classification --quick
       gpnn reproduce graph-classification --only MUTAG --jobs 2
+      gpnn reproduce graph-classification --only '*/CIN' --protocol tu-1
       gpnn reproduce schemes --only 'ogbg-moltox21/GPNN/core-degree/cross' --device cuda
       gpnn reproduce all --minutes 9
     """
@@ -105,7 +110,7 @@ def reproduce(
     added = _additions(dataset or [], base or [])
     tables, recipes = named(table), _recipes(recipe or [], added.datasets)
     trained = [name for name in tables if name in TABLES]
-    found = jobs_of(trained, only or (), quick, recipes, added)
+    found = jobs_of(trained, only or (), quick, recipes, added, protocol or ())
     used = {job.recipe.name for job in found}
     if unused := [name for name in recipes if name not in used]:
         raise InputError(
@@ -123,8 +128,8 @@ def reproduce(
     with _watching() as (watch, planned, tell):
         done = run(
             tables, folder, only or (), data=data, device=device, quick=quick, processes=jobs,
-            minutes=minutes, fresh=fresh, recipes=recipes, added=added, watch=watch,
-            planned=planned, tell=tell,
+            minutes=minutes, fresh=fresh, recipes=recipes, added=added,
+            protocols=protocol or (), watch=watch, planned=planned, tell=tell,
         )  # fmt: skip
     files = write_pages(tables, folder, command_line(*left_out), quick, data, recipes, added)
     _tell(done, files, tables)

@@ -46,7 +46,9 @@ def search(
     models: Annotated[
         int, Option(help="Models per trial: folds, splits or seeds of the protocol.")
     ] = 5,
-    base: Annotated[str, Option(help="gin, gcn, gat or sage.")] = "gin",
+    base: Annotated[
+        str, Option(help="gin, gcn, gat or sage; or another method alone, such as cin.")
+    ] = "gin",
     scheme: Scheme = "core-degree",
     interactions: Annotated[
         str, Option("--interactions", "-i", help="cross, edges or pairs.")
@@ -100,7 +102,7 @@ def search(
     row = _row(base, scheme, interactions, baseline)
     recipe = _recipe(dataset).for_base(base)
     chosen = read_space(space, recipe)
-    idle = _idle(recipe, baseline, data, quick)
+    idle = _idle(recipe, not row.gpnn, data, quick)
     chosen = chosen.without(*idle)
     if not chosen.dimensions:
         raise InputError(
@@ -150,12 +152,12 @@ def _recipe(dataset: str) -> Recipe:
 def _row(base: str, scheme: str, interactions: str, baseline: bool) -> Any:
     from ..graph.refine import interaction_type
     from ..graph.schemes import get_scheme
-    from ..reproduce.jobs import BASES, Row
+    from ..reproduce.jobs import NAMES, PEERS, Row
 
-    names = {ours: theirs for theirs, ours in BASES.items()}
+    names = {ours: theirs for theirs, ours in NAMES.items()}
     if base not in names:
         raise InputError(f"There is no base {base!r}. Choose one of {', '.join(names)}.")
-    if baseline:
+    if baseline or names[base] in PEERS:
         return Row(names[base])
     return Row(names[base], get_scheme(scheme).name, interaction_type(interactions))
 

@@ -98,6 +98,13 @@ def train(
         int | None,
         Option(help="Stop after this many epochs without improvement. Default: 0.3 x epochs."),
     ] = None,
+    model: Annotated[
+        str,
+        Option(
+            help="gpnn; another method: graphsnn, esan, cin, gin-ak, kp-gin, ppgn, dgn, lrp, with "
+            "options as in cin:rings=8; or a base GNN alone."
+        ),
+    ] = "gpnn",
     out: Annotated[
         Path | None, Option("--out", "-o", help="Folder of the model. Default: models/NAME.")
     ] = None,
@@ -185,8 +192,15 @@ def train(
     from ..plots.save import save
     from ..train.effort import MOLECULES, epochs_for
     from ..train.fit import fit
+    from ..train.setup import named_model
     from ..train.train_config import TrainConfig
 
+    chosen = named_model(model)
+    if chosen and (base is not None or d is not None or distances or labels or join is not None):
+        raise InputError(
+            f"--model {model} trains without GPNN: leave out --base, --d, --distances, --labels "
+            "and --join."
+        )
     if baseline and (d is not None or distances or labels or join is not None):
         raise InputError(
             "--baseline trains without GPNN: leave out --d, --distances, --labels and --join."
@@ -210,7 +224,7 @@ def train(
         "d": d, "distances": distances, "join": join, "dropout": dropout,
         "base": None if base == "none" else base,
     }  # fmt: skip
-    model: dict[str, Any] = {
+    options: dict[str, Any] = {
         "scheme": get_scheme(scheme).name,
         "interactions": interactions,
         "layers": layers,
@@ -222,8 +236,9 @@ def train(
         "gpnn": not baseline,
     } | {name: value for name, value in asked.items() if value is not None}
     if base == "none":
-        model["base"] = None
-    Structure.split(model)
+        options["base"] = None
+    options |= chosen
+    Structure.split(options)
     folder = out if out is not None else Path("models") / _stem(source)
     if folder.is_file():
         raise InputError(f"{folder} is a file. Name a folder with --out.")
@@ -232,7 +247,10 @@ def train(
         split_column=split_column, valid=valid, test=test,
     )  # fmt: skip
     if folds is not None and samples.split is not None:
-        notes().print("note      --folds makes its own split: that of the source is not used")
+        warnings.warn(
+            f"--folds splits {source} itself: the split that comes with it is not used.",
+            stacklevel=2,
+        )
     splits = None if folds is None else make_folds(samples, folds, seed, split)
     parts = make_split(samples, seed, kind=split) if splits is None else splits[0]
     if effort == "thorough":
@@ -243,19 +261,19 @@ def train(
     first = (splits or [parts])[0]
     if samples.from_smiles:
         given["epochs"] = epochs or epochs_for(len(first.train), effort)
-        model = ({} if baseline else MOLECULES) | model
+        options = ({} if baseline or chosen else MOLECULES) | options
     elif effort != "standard":
         raise InputError("--effort is for tables of molecules. Set --epochs for other graphs.")
     config = TrainConfig.sized(len(first.train), **given)
     _tell_samples(source, samples, first, config, folds)
     if effort == "thorough":
-        model, config = _search(samples, parts, model, config, folder, minutes, fresh)
+        options, config = _search(samples, parts, options, config, folder, minutes, fresh)
     with progress(folder, config.epochs) as (started, tick):
         fitted = fit(
-            samples, model, config, splits or parts, ensemble=1 if splits else ensemble,
+            samples, options, config, splits or parts, ensemble=1 if splits else ensemble,
             folder=folder, report=tick, started=started, fresh=fresh,
         )  # fmt: skip
-    compared = _baselines(samples, model, config, parts, fitted, seed) if baselines else []
+    compared = _baselines(samples, options, config, parts, fitted, seed) if baselines else []
     metric = fitted.loaded.about["metric"]
     reached = fitted.metrics.get("test", {}).get(metric)
     files = [folder / "curves.png"]
@@ -281,6 +299,8 @@ def _stem(source: str) -> str:
 def _kind(fitted: Fitted) -> str:
     config = fitted.loaded.config
     base = str(config.base).upper() if config.base else ""
+    if config.peer is not None:
+        return config.peer.kind.title
     if not config.gpnn:
         return f"{base} alone"
     structure = config.structure
@@ -400,6 +420,8 @@ def _tell_samples(
     known = f"molecules {found} (all kept as written)\n" if found else ""
     if encoder.descriptors is not None:
         shown += f"; descriptors: {encoder.descriptors.summary}"
+    if chosen == "roc_auc" and not _has_both(samples, split):
+        chosen = "loss (ROC-AUC is undefined: valid holds one class)"
     console.print(
         f"source    {source}: {len(samples):,} {of}\n"
         f"task      {samples.task}, metric {samples.metric}\n"
@@ -413,6 +435,13 @@ def _tell_samples(
         f"chosen by {chosen} on valid",
         soft_wrap=True,
     )
+
+
+def _has_both(samples: Samples, split: Split) -> bool:
+    """Whether the validation part of a binary task holds both classes, so that ROC-AUC exists."""
+    assert samples.y is not None
+    y = samples.y[split.valid].reshape(len(split.valid), -1)
+    return bool(((y == 0).any(0) & (y == 1).any(0)).any())
 
 
 def _write_folds(path: Path, samples: Samples, fitted: Fitted) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +10,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..array_files import read_arrays
+from ..arrays import whole_numbers
 from ..errors import InputError
 from ..graph.graphs import Graphs
-from ..graph.readers.files import read_bytes
+from ..graph.readers.files import read_bytes, where
 from ..graph.readers.ogb import read_ogb
 from ..graph.readers.tu import read_tu
+from ..sizes import check_memory
 from . import loaders
 from .datasets import find, get
 from .molecules import join_bonds
@@ -73,21 +77,20 @@ def read_tu_folder(folder: Path, regression: bool = False) -> Raw:
 
 def read_ogb_folder(folder: Path) -> Raw:
     """An OGB dataset: 9 atom columns, bonds as one label, the scaffold split where it is there."""
-    from ..graph.kernels.csr import edge_positions
-
     found = read_ogb(folder)
     graphs = found.graphs
-    labels = np.zeros(len(graphs.indices), np.int64)
     owner = np.repeat(np.arange(len(graphs)), _bonds(found.raw))
     ends = found.edges + graphs.ptr[owner][:, None]
+    if found.edge_features.shape[1] != 3:
+        raise InputError(
+            f"{folder}: bonds have {found.edge_features.shape[1]} columns; 3 are read: type, "
+            "stereo, conjugation."
+        )
     bonds = join_bonds(found.edge_features)
-    for source, target in ((0, 1), (1, 0)):
-        at = edge_positions(graphs.indptr, graphs.indices, ends[:, source], ends[:, target])
-        labels[at[at >= 0]] = bonds[at >= 0]
     known = found.labels[~np.isnan(found.labels)]
     names = _task_names(found.raw.parent / "mapping" / "mol.csv.gz", found.labels.shape[1])
     return Raw(
-        graphs=replace(graphs, edge_labels=labels),
+        graphs=graphs.with_edge_labels(ends[:, 0], ends[:, 1], bonds),
         kind=MOLECULE,
         nodes=found.node_features,
         targets=dict(zip(names, found.labels.T, strict=True)),
@@ -107,7 +110,7 @@ def _bonds(raw: Path) -> IntArray:
 
 def _task_names(mapping: Path, count: int) -> list[str]:
     if mapping.is_file():
-        header = read_bytes(mapping).split(b"\n", 1)[0].decode().strip().split(",")
+        header = read_bytes(mapping).split(b"\n", 1)[0].decode(errors="replace").strip().split(",")
         names = [name for name in header if name not in ("smiles", "mol_id")]
         if len(names) == count and len(set(names)) == count:
             return names
@@ -117,32 +120,55 @@ def _task_names(mapping: Path, count: int) -> list[str]:
 def _planetoid(marker: Path) -> Raw:
     from scipy.sparse import csr_array
 
-    with np.load(marker, allow_pickle=False) as file:
-        parts = (file["x_data"], file["x_indices"], file["x_indptr"])
-        x = csr_array(parts, shape=tuple(file["x_shape"])).toarray()
-        y = file["y"]
-        masks = {part: file[f"geom_{key}"][:, 0] for part, key in _MASKS.items()}
-    return _network(loaders.npz(marker), x, y, masks)
+    file = read_arrays(marker)
+    parts = (file["x_data"], file["x_indices"], file["x_indptr"])
+    shape = tuple(whole_numbers(file["x_shape"], "numbers of x_shape").tolist())
+    try:
+        matrix = csr_array(parts, shape=shape)
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{marker}: the features are damaged ({error}).") from None
+    check_memory(16 * math.prod(shape), f"The features of {marker}", "Use a smaller dataset.")
+    masks = {part: np.atleast_2d(file[f"geom_{key}"]) for part, key in _MASKS.items()}
+    if any(mask.ndim != 2 or not mask.shape[1] for mask in masks.values()):
+        raise InputError(f"{marker}: the masks must have shape [vertices, splits].")
+    return _network(loaders.npz(marker), matrix.toarray(), file["y"],
+                    {part: mask[:, 0] for part, mask in masks.items()})  # fmt: skip
 
 
 def _webkb(marker: Path) -> Raw:
     path = marker.with_name("out1_node_feature_label.txt")
-    lines = [line.split("\t") for line in read_bytes(path).decode().splitlines()[1:]]
-    order = np.argsort([int(words[0]) for words in lines])
-    x = np.array([np.fromstring(words[1], np.float64, sep=",") for words in lines])[order]
-    y = np.array([int(words[2]) for words in lines])[order]
+    lines = read_bytes(path).decode(errors="replace").splitlines()[1:]
+    numbers, rows, classes = [], [], []
+    for place, line in enumerate(lines, start=1):
+        try:
+            number, row, label = line.split("\t")
+            numbers.append(int(number))
+            rows.append([float(word) for word in row.split(",")])
+            classes.append(int(label))
+        except ValueError as error:
+            raise InputError(f"{where(path, place)}: {error}.") from None
+    if sorted(numbers) != list(range(len(lines))) or len(set(map(len, rows))) > 1:
+        raise InputError(f"{path} must number its rows from 0, each with as many features.")
+    order = np.argsort(numbers)
     files = sorted(marker.parent.glob("*_split_0.6_0.2_0.npz"))
     masks = None
     if files:
-        with np.load(files[0], allow_pickle=False) as file:
-            masks = {part: file[f"{key}_mask"] for part, key in _MASKS.items()}
-    return _network(loaders.webkb(marker), x, y, masks)
+        file = read_arrays(files[0])
+        masks = {part: file[f"{key}_mask"] for part, key in _MASKS.items()}
+    return _network(loaders.webkb(marker), np.array(rows)[order], np.array(classes)[order], masks)
 
 
 def _network(
     graphs: Graphs, x: NDArray[np.floating], y: IntArray, masks: dict[str, IntArray] | None
 ) -> Raw:
     """One graph whose vertices are classified."""
+    n = graphs.num_nodes
+    sizes = {"features": len(x), "classes": len(np.atleast_1d(y)), **{
+        f"mask {part}": len(mask) for part, mask in (masks or {}).items()}}  # fmt: skip
+    for what, rows in sizes.items():
+        if rows != n:
+            raise InputError(f"The graph has {n:,} vertices, and there are {rows:,} {what}.")
     split = masks and {part: np.flatnonzero(mask) for part, mask in masks.items()}
     return Raw(
         graphs,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..graph.graphs import Graphs
+from ..plugins import beside_plugin
+from ..text import did_you_mean
 from . import loaders
 
 if TYPE_CHECKING:
     from .raw import Raw
 
 __all__ = ["DATASETS", "Dataset", "get", "register_dataset"]
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A public file: address, name in the cache, and checksum where the file is known for certain.
+    None is known for the collections of TU and OGB."""
+
+    address: str
+    file: str
+    sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +39,7 @@ class Dataset:
         read: from the marker file found to graphs.
         markers: the files that show the dataset is there, relative to a data folder.
         archives: zips (or the like) that hold it.
-        downloads: (address, file in the cache) of everything needed.
+        downloads: what has to be fetched.
         help: where it comes from when nothing can be downloaded.
         embedded: the archive inside the package.
         aliases: other names.
@@ -40,7 +51,7 @@ class Dataset:
     read: Callable[[Path], Graphs]
     markers: tuple[str, ...] = ()
     archives: tuple[str, ...] = ()
-    downloads: tuple[tuple[str, str], ...] = ()
+    downloads: tuple[Download, ...] = ()
     help: str = ""
     embedded: str | None = None
     aliases: tuple[str, ...] = ()
@@ -48,7 +59,7 @@ class Dataset:
 
 
 _TU_ADDRESS = "https://www.chrsmrrs.com/graphkerneldatasets"
-_OGB_ADDRESS = "http://snap.stanford.edu/ogb/data/graphproppred/csv_mol_download"
+_OGB_ADDRESS = "https://snap.stanford.edu/ogb/data/graphproppred/csv_mol_download"
 _WEBKB_ADDRESS = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master/new_data"
 _PLANETOID_ADDRESS = "https://github.com/kimiyoung/planetoid/raw/master/data"
 
@@ -63,7 +74,7 @@ def _tu(
         loaders.tu,
         markers=(f"{name}/raw/{name}_A.txt", f"{name}/{name}_A.txt"),
         archives=(zipped,),
-        downloads=((f"{_TU_ADDRESS}/{zipped}", zipped),) if public else (),
+        downloads=(Download(f"{_TU_ADDRESS}/{zipped}", zipped),) if public else (),
         embedded=zipped if embedded else None,
         aliases=aliases,
     )
@@ -77,7 +88,7 @@ def _ogb(task: str, about: str) -> Dataset:
         loaders.ogb,
         markers=(f"{folder}/raw/edge.csv.gz", f"{task}/raw/edge.csv.gz"),
         archives=(f"{folder}.zip",),
-        downloads=((f"{_OGB_ADDRESS}/{task}.zip", f"{folder}.zip"),),
+        downloads=(Download(f"{_OGB_ADDRESS}/{task}.zip", f"{folder}.zip"),),
         aliases=(folder, f"mol{task}"),
     )
 
@@ -96,6 +107,19 @@ def _planetoid(name: str, about: str) -> Dataset:
     )
 
 
+_WEBKB = {
+    ("texas", "out1_graph_edges.txt"):
+        "0fe85183243a78cbee9b85a684f8240963d04d1020d10e9cd2b8cfb25e33b476",
+    ("texas", "out1_node_feature_label.txt"):
+        "cf5a3ca346cdd1210b8342e22517fcbbdae658065b7a3145f59350e50e6236a3",
+    ("wisconsin", "out1_graph_edges.txt"):
+        "ebd213511c88fce1eda450c2f920600c4b8cbb38f02384856bcc47c6ec1807ae",
+    ("wisconsin", "out1_node_feature_label.txt"):
+        "a32b0aa38d42f0d36841e8a8cb646d197f0ff33a182ac75a2b4476aeed3c7e4b",
+}  # fmt: skip
+"""SHA-256 of the files."""
+
+
 def _webkb(name: str, about: str) -> Dataset:
     folder = name.lower()
     names = ("out1_graph_edges.txt", "out1_node_feature_label.txt")
@@ -106,7 +130,9 @@ def _webkb(name: str, about: str) -> Dataset:
         markers=tuple(f"{top}/raw/{names[0]}" for top in (folder, name)),
         archives=(f"{folder}.zip", f"{name}.zip"),
         downloads=tuple(
-            (f"{_WEBKB_ADDRESS}/{folder}/{file}", f"{folder}/raw/{file}")
+            Download(
+                f"{_WEBKB_ADDRESS}/{folder}/{file}", f"{folder}/raw/{file}", _WEBKB[folder, file]
+            )
             for file in reversed(names)  # the marker comes last: then all is there
         ),
     )
@@ -197,7 +223,8 @@ def register_dataset(
 
     Args:
         name: not that of a built-in dataset; registering a name again replaces it.
-        source: a path that ``gpnn train`` reads; or a function without arguments that gives PyG
+        source: a path that ``gpnn train`` reads (in a plugin, relative to the plugin's folder, else
+            to the current one); or a function without arguments that gives PyG
             data with ``y`` (a dataset or a list), or a pair of graphs and labels, of the kinds that
             the estimators take.
         target, smiles: columns of a table of molecules.
@@ -207,6 +234,9 @@ def register_dataset(
     known = _BY_NAME.get(name.lower())
     if known is not None and known.own is None:
         raise InputError(f"{known.name} is a built-in dataset. Choose another name.")
+
+    if not callable(source):
+        source = beside_plugin(source)
 
     def read() -> Raw:
         if callable(source):
@@ -228,7 +258,5 @@ def get(name: str) -> Dataset:
     entry = _BY_NAME.get(name.lower())
     if entry is not None:
         return entry
-    close = difflib.get_close_matches(name.lower(), _BY_NAME, n=3, cutoff=0.6)
-    meant = list(dict.fromkeys(_BY_NAME[word].name for word in close))
-    hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
+    hint = did_you_mean(name, _BY_NAME, {word: entry.name for word, entry in _BY_NAME.items()})
     raise InputError(f"There is no dataset {name!r}.{hint} Known are {', '.join(DATASETS)}.")

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
-from ..errors import InputError
+from ..errors import InputError, OutputError
+from ..files import user_path
 from ..graph.graphs import Graphs
 from .catalogue import DATASETS, Dataset, get
 from .download import Progress
@@ -22,7 +23,7 @@ def data_folder(data: str | Path | None = None) -> Path | None:
     given = data if data is not None else os.environ.get("GPNN_DATA")
     if not given:
         return None
-    folder = Path(given).expanduser()
+    folder = user_path(given)
     if not folder.is_dir():
         origin = "the data folder" if data is not None else "GPNN_DATA,"
         raise InputError(f"There is no folder {folder} ({origin} you named). Check the path.")
@@ -87,14 +88,18 @@ def _download(entry: Dataset, cache: Path, given: Path | None, progress: Progres
     if not entry.downloads:
         advice = entry.help or "It has no public address that could be downloaded."
         raise InputError(f"{absent}. {advice} {put}")
-    for address, file in entry.downloads:
+    for one in entry.downloads:
         try:
-            download(address, cache / file, progress)
+            download(one.address, cache / one.file, progress, one.sha256)
+        except OutputError:
+            raise
         except InputError as error:
             raise InputError(f"{absent}, and {error} {put}") from None
     found = _search(entry, cache)
     if found is None:
-        raise InputError(f"What {entry.downloads[0][0]} gave does not hold {entry.name}. {put}")
+        raise InputError(
+            f"What {entry.downloads[0].address} gave does not hold {entry.name}. {put}"
+        )
     return found
 
 

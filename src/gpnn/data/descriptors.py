@@ -13,16 +13,27 @@ over all rows of the table, none of which needs a label for that.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..options import Number
+from ..schema import ListOf, Table, Text
 from .molecules import parse
 
-__all__ = ["COMPUTED", "Descriptors", "column_names", "morgan_counts", "rdkit_descriptors"]
+__all__ = [
+    "COMPUTED",
+    "DESCRIPTORS",
+    "Descriptors",
+    "column_names",
+    "morgan_counts",
+    "rdkit_descriptors",
+]
 
 Floats = NDArray[np.float64]
 
@@ -99,6 +110,14 @@ class Descriptors:
         fitted = cls(tuple(kept), tuple(centre), tuple(spread))
         return fitted, fitted._encode(found, smiles)
 
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Descriptors:
+        """What ``asdict`` gave."""
+        names, centre, spread = (tuple(content[key]) for key in ("names", "centre", "spread"))
+        if not len(names) == len(centre) == len(spread):
+            raise InputError("The descriptors have not as many centres as names.")
+        return cls(names, centre, spread)
+
     def encode(self, smiles: Sequence[str], columns: Mapping[str, Floats]) -> NDArray[np.float32]:
         """The numbers of other molecules, [molecules, width]."""
         if absent := [name for name in self.columns if name not in columns]:
@@ -123,6 +142,12 @@ class Descriptors:
         if not blocks:
             raise InputError("No descriptor varies over these molecules. Leave them out.")
         return np.concatenate(blocks, axis=1).astype(np.float32)
+
+
+DESCRIPTORS = Table(
+    {"names": ListOf(Text()), "centre": ListOf(Number(-math.inf)), "spread": ListOf(Number())}
+)
+"""What ``asdict`` gives, as JSON has it."""
 
 
 def rdkit_names() -> list[str]:

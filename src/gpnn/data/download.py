@@ -1,17 +1,23 @@
-"""Fetch a public file into the cache: whole or not at all."""
+"""Fetch a public file into the cache: over https, whole or not at all, and the one that was meant.
+
+A file with a checksum in the catalogue is refused if it is another one. What was fetched in part is
+discarded, so that nothing is ever resumed or used by halves.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
 import http.client
-import os
-import tempfile
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, OutputError
+from ..files import atomic_path
+from ..graph.readers.files import note
 
 __all__ = ["MAX_DOWNLOAD_BYTES", "TIMEOUT_SECONDS", "Progress", "download"]
 
@@ -21,40 +27,77 @@ Progress = Callable[[int, int | None], None]
 """Called with the bytes so far and the bytes in all (None where the server does not say)."""
 
 
-def download(url: str, target: Path, progress: Progress | None = None) -> None:
-    """Write what lies at ``url`` to ``target``, by way of a temporary file beside it."""
+class _OnlyHttps(urllib.request.HTTPRedirectHandler):
+    """Follows redirections to https alone."""
+
+    def redirect_request(
+        self, req: Any, fp: Any, code: int, msg: str, headers: Any, url: str
+    ) -> Any:
+        _check_address(url)
+        return super().redirect_request(req, fp, code, msg, headers, url)
+
+
+def _check_address(url: str) -> None:
+    if not url.lower().startswith("https://"):
+        raise InputError(f"{url} is not fetched: only https addresses are.")
+
+
+def open_https(request: urllib.request.Request, timeout: float) -> Any:
+    """The answer to a request; redirections to other than https are refused."""
+    return urllib.request.build_opener(_OnlyHttps).open(request, timeout=timeout)
+
+
+def download(
+    url: str, target: Path, progress: Progress | None = None, sha256: str | None = None
+) -> None:
+    """Write what lies at ``url`` to ``target``, if it has the checksum given."""
+    _check_address(url)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, draft = tempfile.mkstemp(prefix=".download-", dir=target.parent)
-    except OSError as error:
-        raise InputError(
-            f"The cache {target.parent} cannot be written ({error.strerror or error}). "
-            "Set GPNN_CACHE to a folder of yours."
-        ) from None
+        with atomic_path(target) as draft:
+            found = _fetch(url, draft, progress)
+            if sha256 is not None and found != sha256:
+                raise InputError(
+                    f"{url} gave another file than expected (SHA-256 {found}, not {sha256}): it "
+                    "was discarded."
+                )
+    except OutputError as error:
+        raise OutputError(f"{error} Set GPNN_CACHE to a folder of yours.") from None
+    if sha256 is None:
+        note(f"Fetched {url}, for which no checksum is known: SHA-256 {found}.")
+
+
+def _fetch(url: str, draft: Path, progress: Progress | None) -> str:
+    """Write the file and give its SHA-256."""
+    request = urllib.request.Request(url, headers={"User-Agent": "gpnn"})
     try:
-        with os.fdopen(handle, "wb") as sink:
-            _fetch(url, sink.write, progress)
-        Path(draft).replace(target)
-    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, OSError) as error:
+        with open_https(request, TIMEOUT_SECONDS) as answer:
+            stated = answer.headers.get("Content-Length")
+            total = int(stated) if stated and stated.isdigit() else None
+            return _store(url, answer, draft, total, progress)
+    except (
+        urllib.error.URLError,
+        http.client.HTTPException,
+        TimeoutError,
+        ConnectionError,
+        ssl.SSLError,
+    ) as error:
         reason = getattr(error, "reason", None) or error
         raise InputError(f"{url} could not be had ({reason}).") from None
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            Path(draft).unlink()
 
 
-def _fetch(url: str, write: Callable[[bytes], int], progress: Progress | None) -> None:
-    request = urllib.request.Request(url, headers={"User-Agent": "gpnn"})
-    with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:
-        stated = answer.headers.get("Content-Length")
-        total = int(stated) if stated and stated.isdigit() else None
-        done = 0
+def _store(url: str, answer: Any, draft: Path, total: int | None, progress: Progress | None) -> str:
+    done, digest = 0, hashlib.sha256()
+    with draft.open("wb") as sink:
         while chunk := answer.read(2**18):
             done += len(chunk)
             if done > MAX_DOWNLOAD_BYTES:
                 raise InputError(f"{url} is larger than {MAX_DOWNLOAD_BYTES // 2**30} GiB.")
-            write(chunk)
+            sink.write(chunk)
+            digest.update(chunk)
             if progress is not None:
                 progress(done, total)
-        if total is not None and done != total:
-            raise OSError(f"the connection ended after {done:,} of {total:,} bytes")
+    if total is not None and done != total:
+        raise InputError(
+            f"{url} could not be had (the connection ended after {done:,} of {total:,} bytes)."
+        )
+    return digest.hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..errors import InputError
-from .descriptors import Descriptors
+from ..options import Choice, Whole
+from ..schema import ListOf, Maybe, Numbers, Table, Text
+from .descriptors import DESCRIPTORS, Descriptors
 from .molecules import FULL, select_columns
-from .raw import DEGREE, FEATURES, LABELS, MOLECULE, Raw
+from .raw import DEGREE, FEATURES, KINDS, LABELS, MOLECULE, Raw
 from .tasks import Task, get_task
 
 __all__ = ["Encoder", "UnseenLabels"]
@@ -191,26 +193,44 @@ class Encoder:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Encoder:
-        try:
-            unknown = set(content) - {field.name for field in fields(cls)}
-            if unknown:
-                raise InputError(f"The encoder holds {', '.join(sorted(unknown))}: upgrade gpnn.")
-            return cls(
-                **{
-                    **content,
-                    "task": get_task(content["task"]),
-                    "columns": tuple(tuple(values) for values in content["columns"]),
-                    **{
-                        key: tuple(content[key]) for key in ("edges", "class_names", "target_names")
-                    },
-                    "mixed": tuple(tuple(own) for own in content.get("mixed", ())),
-                    "descriptors": None
-                    if content.get("descriptors") is None
-                    else Descriptors(**{k: tuple(v) for k, v in content["descriptors"].items()}),
-                }
-            )
-        except (KeyError, TypeError) as error:
-            raise InputError(f"Not an encoder: {error!r}.") from None
+        """What :meth:`to_dict` gave."""
+        content = ENCODER.read("encoder", content)
+        lists = {key: tuple(content[key]) for key in ("edges", "class_names", "target_names")}
+        columns = tuple(map(tuple, content["columns"]))
+        for values in (*columns, lists["edges"]):
+            if list(values) != sorted(set(values)):
+                raise InputError("The values that the encoder knows must rise.")
+        own = content.get("descriptors")
+        return cls(
+            **{
+                **content,
+                "task": get_task(content["task"]),
+                "columns": columns,
+                **lists,
+                "mixed": tuple(map(tuple, content.get("mixed", ()))),
+                "descriptors": None if own is None else Descriptors.from_dict(own),
+            }
+        )
+
+
+ENCODER = Table(
+    {
+        "kind": Choice(KINDS),
+        "task": Text(),
+        "columns": ListOf(Numbers()),
+        "edges": Numbers(),
+        "class_names": ListOf(Text()),
+        "target_names": ListOf(Text()),
+    },
+    {
+        "smiles": Maybe(Text()),
+        "features": Whole(0),
+        "edge_features": Whole(0),
+        "mixed": ListOf(ListOf(Text())),
+        "descriptors": Maybe(DESCRIPTORS),
+    },
+)
+"""What :meth:`Encoder.to_dict` gives, as JSON has it."""
 
 
 def _selected(raw: Raw, width: int) -> Raw:

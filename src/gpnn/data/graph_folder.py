@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 
 from ..errors import InputError
 from ..graph.graphs import Graphs
 from ..graph.readers import FORMATS, read_graphs
-from ..graph.readers.files import one_of
+from ..graph.readers.files import one_of, where
 from .raw import Raw, Skipped, vertex_table
 from .table import read_columns
 from .targets import column
@@ -46,6 +46,11 @@ def read_graph_folder(folder: Path, targets: Sequence[str] | None = None) -> Raw
 def _listed(folder: Path, targets: Sequence[str] | None) -> tuple[list[Path], dict[str, list[str]]]:
     names, columns, ragged = read_columns(folder / LABELS)
     blank = {row for row, fields in ragged.items() if not fields}
+    for row, fields in ragged.items():
+        if fields:
+            raise InputError(
+                f"{where(folder / LABELS, row + 1)}: {fields} of {len(names)} columns. Fix the row."
+            )
     columns = {
         name: [value for row, value in enumerate(values) if row not in blank]
         for name, values in columns.items()
@@ -55,7 +60,15 @@ def _listed(folder: Path, targets: Sequence[str] | None) -> tuple[list[Path], di
             f"{folder / LABELS} has the columns {one_of(names)}. It needs one named file and one "
             "or more with labels."
         )
-    files = [folder / name for name in columns.pop("file")]
+    files = []
+    for name in columns.pop("file"):
+        inside = PurePath(name.replace("\\", "/"))
+        if inside.is_absolute() or ".." in inside.parts or not name or "\0" in name:
+            raise InputError(
+                f"{folder / LABELS} names {name!r}, which is no file inside the folder. Give paths "
+                "relative to it."
+            )
+        files.append(folder / name)
     if targets is None and "label" in columns:
         columns = {"label": columns["label"]}
     return files, columns

@@ -38,8 +38,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
 from ..graph.graphs import Graphs
+from ..graph.readers.smiles import parse_molecules
 from ..graph.readers.undirected import undirected
 
 __all__ = [
@@ -64,14 +64,8 @@ _STEREO = ("STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS", "STER
 
 def parse(texts: Sequence[str]) -> list[Any]:
     """RDKit's molecules; None for what does not parse or has no atoms."""
-    try:
-        from rdkit import Chem, rdBase
-    except ImportError:
-        raise InputError("SMILES need RDKit. Install it: pip install 'gpnn[mol]'.") from None
-    with rdBase.BlockLogs():
-        found = [Chem.MolFromSmiles(text) if text else None for text in texts]
     return [molecule if molecule is not None and molecule.GetNumAtoms() else None
-            for molecule in found]  # fmt: skip
+            for molecule in parse_molecules(texts)]  # fmt: skip
 
 
 def build_molecules(molecules: Sequence[Any]) -> tuple[Graphs, IntArray]:

@@ -9,7 +9,7 @@ PyG ``Data``             ``x``: floats are features, whole numbers are categorie
                          labels, several columns of whole numbers are joined into one, other
                          floats are features of the edges
 networkx graph           the attribute ``label`` of its vertices and of its edges, where all have
-                         a whole number there
+                         a whole number there, or all a text
 ``Graphs`` of one graph  ``node_labels`` and ``edge_labels``
 matrix, edge array       nothing
 =======================  ====================================================================
@@ -20,16 +20,19 @@ table; ``Graphs`` of many graphs, or a PyG dataset, stand for the list of their 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AnySet
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import is_a, to_numpy
 from ..errors import InputError
 from ..graph.attributes import entries_of, labels_of
-from ..graph.convert import as_graphs, is_a, to_numpy
+from ..graph.convert import graph_per_item
 from ..graph.graphs import Graphs
 from .raw import FEATURES, LABELS, Raw, vertex_table
 from .tasks import Task
@@ -47,15 +50,13 @@ def read_inputs(source: Any) -> Raw:
         if texts < len(items):
             raise InputError("SMILES and other graphs are mixed. Give one kind of graph.")
         return _molecules([str(item) for item in items])
-    graphs = [_one(item, position) for position, item in enumerate(items)]
+    graphs = graph_per_item(items, "X")
     data = all(is_a(item, "torch_geometric", "Data") for item in items)
-    if data:
-        graphs = [replace(one, node_labels=None, edge_labels=None) for one in graphs]
-    raw = _raw(Graphs.concatenate(graphs))
     if not data:
-        return raw
-    raw = _with_edges(raw, items)
-    tables = [_table(item, graph.num_nodes) for item, graph in zip(items, graphs, strict=True)]
+        return _raw(graphs)
+    raw = _with_edges(_raw(replace(graphs, node_labels=None, edge_labels=None)), items)
+    sizes = np.diff(graphs.ptr).tolist()
+    tables = [_table(*one) for one in zip(items, sizes, range(len(items)), strict=True)]
     known = [table for table in tables if table is not None]
     if not known:
         return raw
@@ -86,15 +87,20 @@ def read_labelled(given: Any) -> Raw:
                 f"Item {missing[0]} of the dataset has no y. Give PyG data with y, or a pair of "
                 "graphs and labels."
             )
-        values = [to_numpy(value) for value in found]
+        values = [np.atleast_1d(to_numpy(value, "y", text=True)) for value in found]
         if len(items) == 1 and values[0].shape[:1] == (items[0].num_nodes,):
             return _nodes(items[0], values[0])
+        widths = {value.size for value in values}
+        if len(widths) > 1:
+            raise InputError(f"y has {min(widths)} to {max(widths)} values. Give all as many.")
         y = np.stack([value.reshape(-1) for value in values])
     raw = read_inputs(graphs)
-    labels = np.asarray(to_numpy(y))
+    labels = to_numpy(y, "y", text=True)
     if labels.ndim == 0 or len(labels) != len(raw.graphs):
         raise InputError(f"There are {len(raw.graphs):,} graphs and not as many labels.")
-    columns = labels.reshape(len(labels), -1)
+    columns = labels.reshape(len(labels), math.prod(labels.shape[1:]))
+    if not columns.shape[1]:
+        raise InputError("y holds no labels: its rows are empty.")
     names = ["y"] if columns.shape[1] == 1 else [f"y {k + 1}" for k in range(columns.shape[1])]
     return replace(
         raw, targets={name: _column(v) for name, v in zip(names, columns.T, strict=True)}
@@ -124,7 +130,9 @@ _MASKS = {"train": "train", "valid": "val", "test": "test"}
 
 
 def _column(values: NDArray[Any]) -> NDArray[Any]:
-    if values.dtype.kind in "iufb":
+    if values.dtype.kind in "iufb" and not (
+        values.dtype.kind in "iu" and np.abs(values.astype(np.float64)).max(initial=0) >= 2**53
+    ):
         return values.astype(np.float64)
     return np.array([str(value) for value in values.tolist()], dtype=object)
 
@@ -133,7 +141,7 @@ def read_labels(y: Any, count: int) -> NDArray[Any]:
     """The labels of so many graphs as an array, none of them missing."""
     if y is None:
         raise InputError("y is missing: fit needs a label per graph.")
-    labels = np.asarray(y)
+    labels = to_numpy(y, "y", text=True)
     if labels.ndim == 0 or len(labels) != count:
         got = "no list" if labels.ndim == 0 else f"{len(labels):,} labels"
         raise InputError(f"X holds {count:,} graphs and y {got}. Give one label per graph.")
@@ -148,12 +156,16 @@ def read_labels(y: Any, count: int) -> NDArray[Any]:
             "these graphs out."
         )
     if labels.dtype.kind == "O" and len({type(item) for item in labels.reshape(-1)}) > 1:
+        distinct = len(set(labels.reshape(-1).tolist()))
         labels = labels.astype(str)
+        if len(set(labels.reshape(-1).tolist())) < distinct:
+            raise InputError("y mixes numbers and texts that read the same, such as 1 and '1'.")
     return labels
 
 
 def _items(source: Any) -> list[Any]:
-    if isinstance(source, str) or not hasattr(source, "__len__"):
+    unordered = isinstance(source, str | bytes | Mapping | AnySet)
+    if unordered or not (hasattr(source, "__len__") and hasattr(source, "__getitem__")):
         raise InputError(f"X must be a list of graphs; got a {type(source).__name__}.")
     if is_a(source, "torch_geometric", "Data") or is_a(source, "networkx", "Graph"):
         raise InputError("X must be a list of graphs; got one graph. Give [graph].")
@@ -186,22 +198,14 @@ def _molecules(texts: Sequence[str]) -> Raw:
     return raw
 
 
-def _one(item: Any, position: int) -> Graphs:
-    try:
-        graph = as_graphs(item)
-    except InputError as error:
-        raise InputError(f"Item {position} of X: {error}") from None
-    if len(graph) != 1:
-        raise InputError(f"Item {position} of X holds {len(graph)} graphs. Give one per item.")
-    return graph
-
-
 def _with_edges(raw: Raw, items: list[Any]) -> Raw:
     """With the ``edge_attr`` of PyG data: labels, or floats of every CSR entry."""
-    given = [to_numpy(item["edge_attr"]) if "edge_attr" in item else None for item in items]
+    given = [_attribute(item, "edge_attr", position) for position, item in enumerate(items)]
     if all(values is None or not len(values) for values in given):
         return raw
-    counts = [int(item.edge_index.shape[1]) for item in items]
+    found = [_attribute(item, "edge_index", position) for position, item in enumerate(items)]
+    ends = [np.zeros((2, 0), np.int64) if one is None else one.reshape(2, -1) for one in found]
+    counts = [one.shape[1] for one in ends]
     tables = []
     for position, (values, count) in enumerate(zip(given, counts, strict=True)):
         if values is None and count:
@@ -220,9 +224,8 @@ def _with_edges(raw: Raw, items: list[Any]) -> Raw:
     if len(widths) > 1 or len({table.dtype.kind == "f" for table in tables}) > 1:
         raise InputError("The edge_attr of the Data differ in width or kind. Give all the same.")
     table = np.concatenate(tables)
-    ends = [to_numpy(item.edge_index).astype(np.int64) for item in items]
     shift = np.repeat(raw.graphs.ptr[:-1], counts)
-    src, dst = np.concatenate(ends, axis=1) + shift
+    src, dst = np.concatenate([one.astype(np.int64) for one in ends], axis=1) + shift
     labels, _ = labels_of(table, "edge_attr")
     if labels is None and table.dtype.kind != "f":
         labels = _join(table)
@@ -249,13 +252,22 @@ def _join(table: NDArray[Any]) -> NDArray[np.int64]:
     return out
 
 
-def _table(data: Any, n: int) -> NDArray[Any] | None:
+def _attribute(data: Any, name: str, position: int) -> NDArray[Any] | None:
+    value = data.get(name)
+    return None if value is None else np.atleast_1d(to_numpy(value, f"{name} of item {position}"))
+
+
+def _table(data: Any, n: int, position: int) -> NDArray[Any] | None:
     """``x`` as float [n, features] or int [n, columns]."""
-    x = data.get("x") if "x" in data else None
-    if x is None:
+    table = _attribute(data, "x", position)
+    if table is None:
         return None
-    table = to_numpy(x)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or len(table) != n or table.shape[1] == 0:
-        raise InputError(f"The x of a Data has shape {list(table.shape)}; {n} rows are needed.")
-    return table.astype(np.float32 if table.dtype.kind == "f" else np.int64)
+        raise InputError(
+            f"x of item {position} has shape {list(table.shape)}; {n} rows are needed."
+        )
+    if table.dtype.kind != "f":
+        return table.astype(np.int64)
+    with np.errstate(over="ignore"):
+        return table.astype(np.float32)

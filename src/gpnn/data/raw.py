@@ -18,6 +18,7 @@ __all__ = ["DEGREE", "FEATURES", "LABELS", "MOLECULE", "Raw", "Skipped", "vertex
 IntArray = NDArray[np.int64]
 
 MOLECULE, LABELS, DEGREE, FEATURES = "molecule", "labels", "degree", "features"
+KINDS = (MOLECULE, LABELS, DEGREE, FEATURES)
 """What the rows of ``Raw.nodes`` are (OGB's atom columns, integer labels, degrees, floats)."""
 
 

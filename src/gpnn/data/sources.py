@@ -7,7 +7,6 @@ SMILES, but not both.
 
 from __future__ import annotations
 
-import difflib
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from ..errors import InputError
 from ..files import exists, user_path
 from ..graph.graphs import Graphs
+from ..text import did_you_mean
 
 __all__ = ["bare_kind", "no_source", "resolve"]
 
@@ -98,10 +98,9 @@ def no_source(text: str, unknown: str) -> str:
     if len(path.parts) > 1 or path.suffix.lower() in _SUFFIXES:
         near = path.parent if exists(path.parent) else None
         names = [] if near is None or not near.is_dir() else [item.name for item in near.iterdir()]
-        close = difflib.get_close_matches(path.name, names, n=3, cutoff=0.6)
-        meant = f" Did you mean {' or '.join(str(path.parent / name) for name in close)}?"
+        inside = {name.lower(): str(path.parent / name) for name in names}
         where = "" if near is not None else f" There is no folder {path.parent} either."
-        return f"There is no file {path}.{meant if close else where}"
+        return f"There is no file {path}.{did_you_mean(path.name, (), inside) or where}"
     hint = ""
     if looks_like_smiles(text) and find_spec("rdkit") is None:
         hint = " It may be SMILES, which need RDKit: pip install 'gpnn[mol]'."

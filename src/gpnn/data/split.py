@@ -119,6 +119,12 @@ def make_split(
 def _official(samples: Samples, seed: int, share: float) -> Split:
     assert samples.split is not None
     parts = {part: np.sort(ids) for part, ids in samples.split.items()}
+    for part, ids in parts.items():
+        if len(ids) and not (ids[0] >= 0 and ids[-1] < len(samples)):
+            raise InputError(
+                f"The {part} part of the split names sample {ids[-1]}, and there are "
+                f"{len(samples):,}, counted from 0."
+            )
     groups = repeated_molecules(samples)
     how = "official"
     if groups is not None:

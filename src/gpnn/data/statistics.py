@@ -9,20 +9,23 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import InputError
-from ..files import write_text
+from ..files import exists, write_text
 from ..graph.readers.archive import cache_root
+from ..options import Number, Whole
+from ..schema import Table, Text, read_json
 from .cache import code
 from .datasets import get, locate
+from .targets import infer_task, missing
 from .tasks import Task
 
-__all__ = ["PAPER", "DatasetStatistics", "PaperStatistics", "dataset_statistics"]
+__all__ = ["PAPER", "UNPUBLISHED", "DatasetStatistics", "PaperStatistics", "dataset_statistics"]
 
 FORMAT = 1
 
@@ -59,10 +62,10 @@ class PaperStatistics:
     """A row of the paper's tables of datasets; ``note`` says how to read it where it differs."""
 
     task: str
-    graphs: int
-    nodes: float
-    edges: float
-    classes: int
+    graphs: int | None = None
+    nodes: float | None = None
+    edges: float | None = None
+    classes: int | None = None
     features: int | None = None
     note: str = ""
 
@@ -83,6 +86,9 @@ class PaperStatistics:
 BOTH_WAYS = "the paper counts every edge in both directions here"
 LOOPS = "the paper counts self-loops here"
 _CLASSES, _NODES = "graph classification", "node classification"
+
+UNPUBLISHED = PaperStatistics("registered")
+"""Of a dataset that a user registered."""
 
 PAPER: dict[str, PaperStatistics] = {
     "MUTAG": PaperStatistics(_CLASSES, 188, 17.93, 19.79, 2),
@@ -108,9 +114,12 @@ def dataset_statistics(name: str, data: str | Path | None = None) -> DatasetStat
     place = locate(name, data)
     if place is None:
         return None
+    if get(name).own is not None:  # what it depends on is not known
+        return _count(name, data)
     path = cache_root() / "statistics" / f"{get(name).name}-{_content(name, place)[:24]}.json"
-    with contextlib.suppress(OSError, ValueError, TypeError):
-        return DatasetStatistics(**json.loads(path.read_text(encoding="utf-8")))
+    if exists(path):
+        with contextlib.suppress(InputError):  # damaged: count again
+            return DatasetStatistics(**read_json(path, _COUNTED, ""))
     found = _count(name, data)
     with contextlib.suppress(InputError):  # a cache that cannot be written: count again next time
         write_text(path, json.dumps(asdict(found)))
@@ -124,8 +133,9 @@ def _count(name: str, data: str | Path | None) -> DatasetStatistics:
     raw = read_benchmark(name, data)
     graphs, nodes = raw.graphs, raw.nodes
     columns = raw.kind in (FEATURES, MOLECULE)
-    labels = [values[~np.isnan(values)] for values in raw.targets.values()]
-    numbers = raw.task is Task.REGRESSION
+    labels = [values[~missing(values)] for values in raw.targets.values()]
+    own = get(name).own is not None and raw.task is None and raw.targets
+    numbers = (infer_task(raw.targets) if own else raw.task) is Task.REGRESSION
     return DatasetStatistics(
         graphs=len(graphs),
         nodes=graphs.num_nodes / len(graphs),
@@ -137,6 +147,15 @@ def _count(name: str, data: str | Path | None) -> DatasetStatistics:
         edge_labels=0 if graphs.edge_labels is None else len(np.unique(graphs.edge_labels)),
         loops=graphs.normalised.self_loops,
     )
+
+
+_COUNTED = Table(
+    {
+        **{field.name: Whole(0) for field in fields(DatasetStatistics)},
+        **{name: Number() for name in ("nodes", "edges")},
+        "kind": Text(),
+    }
+)
 
 
 def _content(name: str, place: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import fields
 from typing import Any
 
@@ -12,11 +13,14 @@ from ..graph.class_tables import InteractionClasses, RoundTable
 from ..graph.classes import interaction_classes
 from ..graph.graphs import Graphs
 from ..graph.partition import Partition, partition
+from ..graph.peers.structure import PeerStructure
+from ..graph.readers.files import InputNote
 from ..graph.registry import get_scheme
 from ..graph.structure import Structure
+from ..nn.peers import PeerSpec
 from .cache import Arrays, key_of, recall
 
-__all__ = ["SMALL", "cached_classes", "cached_partition"]
+__all__ = ["SMALL", "cached_classes", "cached_partition", "cached_peer"]
 
 IntArray = NDArray[np.int64]
 
@@ -76,6 +80,23 @@ def cached_classes(
     options = {name: value for name, value in structure.to_dict().items() if name in read}
     found = recall(key_of("classes", arrays, **options), lambda: _pack(compute()))
     return _unpack(found, graphs, structure)
+
+
+def cached_peer(graphs: Graphs, peer: PeerSpec, edged: bool) -> PeerStructure:
+    """What a peer reads of the graphs; notes about it are given as warnings."""
+
+    def compute() -> PeerStructure:
+        return peer.build(graphs, edged)
+
+    if graphs.num_nodes < SMALL:
+        found = compute()
+    else:
+        key = key_of("peer", _arrays(graphs), peer=repr(peer.options), kind=peer.kind.name,
+                     edged=edged)  # fmt: skip
+        found = PeerStructure.from_arrays(recall(key, lambda: compute().to_arrays()))
+    for note in found.notes:
+        warnings.warn(note, InputNote, stacklevel=3)
+    return found
 
 
 def _arrays(graphs: Graphs) -> dict[str, NDArray[Any] | None]:

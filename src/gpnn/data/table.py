@@ -191,8 +191,8 @@ def _is_number(word: str) -> bool:
 
 
 def read_columns(path: Path) -> tuple[list[str], dict[str, list[str]], dict[int, int]]:
-    """Column names, columns of text, and the fields of rows that have too few. A blank line between
-    rows is a row without fields, so that rows keep their numbers."""
+    """Column names, columns of text, and the fields of rows that have too few or too many. A blank
+    line between rows is a row without fields, so that rows keep their numbers."""
     kind = file_kind(path)
     if kind == ".sdf" or kind == ".sd":
         return *read_sdf(path), {}
@@ -224,7 +224,11 @@ def _read_delimited(
     if twice:
         raise InputError(f"{path} has two columns named {twice[0]!r}. Rename one.")
     width = len(names)
-    ragged = {row: len(f) for row, f in enumerate(rows) if len(f) < width or any(f[width:])}
+    ragged = {
+        row: len(f)
+        for row, f in enumerate(rows)
+        if len(f) < width or any(map(str.strip, f[width:]))
+    }
     long = [row for row, count in ragged.items() if count > width]
     if long and 2 * len(long) > len(rows):
         raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,7 +32,15 @@ def column(values: Sequence[str]) -> Column:
         numbers = np.array([float(word) if word else np.nan for word in words])
     except ValueError:
         return np.array(words, dtype=object)
+    if any("_" in word for word in words) or _merged(words, numbers):
+        return np.array(words, dtype=object)  # 1_0 is no 10, and names of 17 digits are no numbers
     return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def _merged(words: Sequence[str], numbers: Column) -> bool:
+    """Whether whole numbers are too large to be kept apart as floats."""
+    large = np.flatnonzero(np.abs(np.nan_to_num(numbers, posinf=0, neginf=0)) >= 2**53).tolist()
+    return any(re.fullmatch(r"[+-]?\d+", words[k]) for k in large)
 
 
 def missing(values: Column) -> NDArray[np.bool_]:
@@ -132,7 +141,13 @@ def encode(
     table = np.stack(list(columns.values()), axis=1)
     empty = np.isnan(table).all(axis=1)
     bad_rows = dict.fromkeys(np.flatnonzero(empty).tolist(), _no_label(columns))
-    return torch.from_numpy(table).float(), bad_rows
+    with np.errstate(over="ignore"):
+        small = table.astype(np.float32)
+    if (np.isinf(small) & np.isfinite(table)).any():
+        raise InputError(
+            "The target holds numbers beyond the range of 32-bit floats. Scale it first."
+        )
+    return torch.from_numpy(small), bad_rows
 
 
 def check_labels(y: Tensor, task: Task, classes: tuple[str, ...], rows: Sequence[str]) -> None:

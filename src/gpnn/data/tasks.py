@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ..errors import InputError
+from ..text import did_you_mean
 
 __all__ = ["Task", "get_task", "higher_is_better", "roc_auc"]
 
@@ -168,7 +169,10 @@ def get_task(name: str) -> Task:
     try:
         return Task(name)
     except ValueError:
-        raise InputError(f"There is no task {name!r}. Choose one of {', '.join(Task)}.") from None
+        meant = did_you_mean(str(name), Task)
+        raise InputError(
+            f"There is no task {name!r}.{meant} Choose one of {', '.join(Task)}."
+        ) from None
 
 
 def higher_is_better(metric: str) -> bool:

@@ -14,6 +14,7 @@ from ..graph.readers.undirected import undirected
 from ..graph.refine import interaction_type
 from ..graph.registry import Scheme
 from ..graph.schemes import get_scheme
+from ..text import shortened
 
 __all__ = [
     "MAX_D", "MAX_EDGES", "MAX_PAIRWISE", "MAX_TEXT", "MAX_VERTICES", "METHODS", "Request",
@@ -159,5 +160,4 @@ def _methods(value: Any, variant: str, graphs: Graphs) -> tuple[str, ...]:
 
 def _shown(value: Any) -> str:
     """The value in a message, cut short."""
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}…"
+    return shortened(repr(value), 40, 40)

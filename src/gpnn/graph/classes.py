@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import sizes as limits
 from ..errors import InputError
 from .class_tables import InteractionClasses, RoundTable
 from .graphs import Graphs, _labels
-from .refine.inputs import available_bytes, check_memory
 from .structure import Structure
 
 __all__ = ["InteractionClasses", "RoundTable", "interaction_classes"]
@@ -148,7 +148,9 @@ def _check_memory(
         chosen = which == "edges" or parts[rows] != parts[graphs.indices]
         tuples = rounds * int((near[rows] * chosen).sum())
     need = KEPT * (kept + closest) + 8 * (rounds + 2) * pairs + TUPLE * tuples
-    check_memory(need, f"{request}{'' if merge else ' and merge=False'}", "Give fewer graphs.")
+    limits.check_memory(
+        need, f"{request}{'' if merge else ' and merge=False'}", "Give fewer graphs."
+    )
     return kept, closest, pairs
 
 
@@ -157,11 +159,11 @@ def _balls(graphs: Graphs, radius: int, request: str) -> tuple[IntArray, int]:
     from .kernels.balls import ball_counts
 
     csr = (graphs.ptr, graphs.indptr, graphs.indices)
-    sizes, done = ball_counts(*csr, radius, available_bytes() // KEPT)
+    sizes, done = ball_counts(*csr, radius, limits.available_bytes() // KEPT)
     if done < graphs.num_nodes:
         g = int(np.searchsorted(graphs.ptr, done, side="left")) - 1
         low, high = int(graphs.ptr[g]), int(graphs.ptr[g + 1])
-        check_memory(
+        limits.check_memory(
             KEPT * int(sizes[low:done].sum()) * (high - low) // (done - low),
             f"{request} on graph {g} of {high - low:,} vertices",
             "Leave out the largest graphs, lower d or rounds, or use interactions='edges'.",

@@ -19,14 +19,16 @@ guessed at. Directed edges are symmetrised, self-loops and copies dropped, with 
 
 Labels are read: PyG's ``x`` and ``edge_attr`` where they are a column of whole numbers or one-hot
 rows, the attribute ``label`` of vertices and edges of a networkx graph where all of them are whole
-numbers. Other features are no part of ``Graphs``. What is ignored (weights, labels that are no
-whole numbers, directions, self-loops) is told by an :class:`InputNote`. Torch and PyG are
+numbers, or all texts (which become numbers by a fixed rule). Other features are no part of
+``Graphs``. What is ignored (weights, other labels, directions, self-loops) is told by an
+:class:`InputNote`. Torch and PyG are
 recognised without being imported; tensors of 64-bit integers are not copied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,17 +36,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import is_a, to_numpy, whole_numbers
 from ..errors import InputError
+from ..sizes import check_vertices
 from .graphs import Graphs
-from .readers.files import note
+from .readers.files import note, notes_once
 from .readers.undirected import undirected
 
 __all__ = ["as_graphs"]
 
 Ints = NDArray[np.int64]
-
-MANY = 10_000_000
-"""Above so many vertices an id must be borne out by edges, or the number given."""
 
 _KINDS = (
     "Graphs, PyG Data, Batch or dataset, a networkx graph, a SciPy sparse matrix, an edge array of "
@@ -110,31 +111,8 @@ def _convert(source: Any, num_nodes: int | None) -> Graphs:
     raise InputError(f"A {type(source).__name__} is not a graph here. Give {_KINDS}.")
 
 
-def is_a(source: object, package: str, name: str) -> bool:
-    """Whether a class of this name from this package is among the bases; imports nothing."""
-    return any(
-        base.__name__ == name and f"{base.__module__}.".startswith(f"{package}.")
-        for base in type(source).__mro__
-    )
-
-
-def to_numpy(tensor: Any) -> NDArray[Any]:
-    """A NumPy view of a CPU tensor (a copy from another device); other arrays as they are."""
-    if not is_a(tensor, "torch", "Tensor"):
-        return np.asarray(tensor)
-    if str(tensor.layout) != "torch.strided":
-        raise InputError(
-            f"A sparse torch tensor ({tensor.layout}) is not read. Give its edge array: "
-            "tensor.to_sparse_coo().coalesce().indices()."
-        )
-    if hasattr(tensor, "as_tensor"):  # PyG's EdgeIndex and Index wrap a plain tensor
-        tensor = tensor.as_tensor()
-    array: NDArray[Any] = tensor.detach().cpu().numpy()
-    return array
-
-
-def split_rows(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Sources and targets of an edge array, each contiguous, 64-bit where they are integers."""
+def split_rows(array: NDArray[Any]) -> tuple[Ints, Ints]:
+    """Sources and targets of an edge array, each contiguous, whole numbers of 64 bits."""
     if array.ndim == 2 and array.shape[0] == 2:
         rows = array
     elif array.ndim == 2 and array.shape[1] == 2:
@@ -148,9 +126,8 @@ def split_rows(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         raise InputError(
             f"An edge array has shape [2, m] (or [m, 2]); got {list(array.shape)}.{hint}"
         )
-    if rows.dtype.kind in "iu" and rows.dtype.itemsize < 8:
-        rows = rows.astype(np.int64)
-    return np.ascontiguousarray(rows[0]), np.ascontiguousarray(rows[1])
+    src, dst = whole_numbers(rows[0], "edge sources"), whole_numbers(rows[1], "edge targets")
+    return np.ascontiguousarray(src, np.int64), np.ascontiguousarray(dst, np.int64)
 
 
 def _check_num_nodes(num_nodes: object) -> None:
@@ -178,35 +155,17 @@ def _is_flat(item: Any) -> bool:
     return isinstance(item, int | float | np.number)
 
 
-def _edge_array(source: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def _edge_array(source: Any) -> tuple[Ints, Ints]:
     if isinstance(source, list | tuple):
         source = [to_numpy(row) if is_a(row, "torch", "Tensor") else row for row in source]
-        try:
-            source = np.array(source)
-        except (ValueError, OverflowError) as error:
-            raise InputError(
-                f"The edge array is ragged or no numbers ({error}). Give two rows of equal length."
-            ) from None
-    return split_rows(to_numpy(source))
+    return split_rows(to_numpy(source, "The edge array"))
 
 
-def count_vertices(src: NDArray[Any], dst: NDArray[Any]) -> int:
-    """The largest id plus one; NaN and negative ids are left for ``from_edges`` to refuse."""
-    if not src.size or src.dtype.kind not in "iuf":
-        return 0
-    largest = max(src.max(), dst.max())
-    n = int(largest) + 1 if np.isfinite(largest) and largest >= 0 else 0
-    check_plausible(n, len(src))
+def count_vertices(src: Ints, dst: Ints) -> int:
+    """The largest id plus one; negative ids are left for ``from_edges`` to refuse."""
+    n = max(0, int(max(src.max(initial=-1), dst.max(initial=-1))) + 1)
+    check_vertices(n, len(src))
     return n
-
-
-def check_plausible(num_nodes: int, num_edges: int) -> None:
-    """Refuse a count taken from ids alone when nearly all vertices would be isolated."""
-    if num_nodes > max(MANY, 100 * num_edges):
-        raise InputError(
-            f"The largest id is {num_nodes - 1:,} with only {num_edges:,} edges. Number the "
-            "vertices from 0, or give num_nodes if so many isolated ones are meant."
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,15 +208,24 @@ def ids_in_order(ids: dict[Any, int]) -> list[Any]:
 
 
 def _whole(labels: list[Any], of: str) -> list[int] | None:
-    """Labels where all are whole numbers; a word where only some are, or none."""
+    """Labels where all are whole numbers, or all texts, as numbers; a word where they are not."""
     given = [label for label in labels if label is not None]
+    if given and len(given) == len(labels) and all(isinstance(v, str) for v in given):
+        codes = {text: text_code(text) for text in set(given)}
+        return [codes[text] for text in given]
     whole = [isinstance(v, int | np.integer) and not isinstance(v, bool) for v in given]
     if given and all(whole) and len(given) == len(labels):
         return given
     if given:
-        why = "not all of them have one" if all(whole) else "they are no whole numbers"
+        kinds = "they are neither all whole numbers nor all texts"
+        why = "not all of them have one" if len(given) < len(labels) else kinds
         note(f"Labels of {of} are ignored: {why}.")
     return None
+
+
+def text_code(text: str) -> int:
+    """A whole number for a label that is a text, the same for the same text in every graph."""
+    return int.from_bytes(hashlib.blake2b(text.encode(errors="replace"), digest_size=7).digest())
 
 
 def _from_scipy(matrix: Any) -> Graphs:
@@ -276,19 +244,37 @@ def _from_scipy(matrix: Any) -> Graphs:
     weights = int((entries.data[real] != 1).sum())
     if weights:
         note(f"{weights:,} edge weights are ignored: parts follow from structure alone.")
+    check_vertices(int(matrix.shape[0]), len(src))
     return Graphs.from_edges(src, dst, matrix.shape[0])
 
 
-def _from_items(items: Iterable[Any]) -> Graphs:
-    items = list(items)
+def _from_items(items: Sequence[Any]) -> Graphs:
     if items and all(is_a(item, "torch_geometric", "Data") for item in items):
         from .from_pyg import from_list
 
         return from_list(items)
+    return Graphs.concatenate(_parts(items, f"{len(items)}"))
+
+
+def graph_per_item(items: Sequence[Any], of: str) -> Graphs:
+    """The graphs of a list of single graphs; ``of`` names the list in messages."""
+    parts = _parts(items, of)
+    several = next((k for k, graph in enumerate(parts) if len(graph) != 1), None)
+    if several is not None:
+        raise InputError(
+            f"Item {several} of {of} holds {len(parts[several])} graphs. Give one per item."
+        )
+    found = Graphs.concatenate(parts)
+    _tell(found)
+    return found
+
+
+def _parts(items: Sequence[Any], of: str) -> list[Graphs]:
     parts = []
-    for position, item in enumerate(items):
-        try:
-            parts.append(_convert(item, None))
-        except InputError as error:
-            raise InputError(f"Item {position} of {len(items)}: {error}") from None
-    return Graphs.concatenate(parts)
+    with notes_once():
+        for position, item in enumerate(items):
+            try:
+                parts.append(_convert(item, None))
+            except InputError as error:
+                raise InputError(f"Item {position} of {of}: {error}") from None
+    return parts

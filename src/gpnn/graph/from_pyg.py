@@ -6,16 +6,17 @@ else the largest id plus one.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import is_a, to_numpy, whole_numbers
 from ..errors import InputError
+from ..sizes import check_graphs, check_vertices
 from .attributes import labels_of
-from .convert import as_graphs, check_plausible, is_a, split_rows, to_numpy
+from .convert import as_graphs, count_vertices, split_rows
 from .graphs import Graphs
 from .readers.files import note
 
@@ -30,6 +31,7 @@ def from_data(data: Any, num_nodes: int | None = None) -> Graphs:
     """One ``Data``; many graphs where it has ``ptr`` or ``batch`` (as ``Batch`` does)."""
     src, dst = _edges(data)
     sizes = _batch_sizes(data)
+    _tell_unread([data])
     labels = _attribute(data, "edge_attr", len(src))
     if sizes is None:
         n = num_nodes if num_nodes is not None else _num_nodes(data)
@@ -55,12 +57,15 @@ def from_list(items: Sequence[Any]) -> Graphs:
     """A list of ``Data``, joined before anything is built."""
     if any(_batch_sizes(item) is not None for item in items):
         return Graphs.concatenate([from_data(item) for item in items])
-    ends = [_edges(item) for item in items]
+    _tell_unread(items)
+    place = [f" of item {position}" for position in range(len(items))]
+    ends = [_edges(*one) for one in zip(items, place, strict=True)]
     counts = [len(src) for src, _ in ends]
-    sizes = np.array([_num_nodes(item) for item in items], np.int64)
+    sizes = np.array([_num_nodes(*one) for one in zip(items, place, strict=True)], np.int64)
 
     def joined(name: str, lengths: Sequence[int]) -> Ints | None:
-        found = [_raw(item, name, n) for item, n in zip(items, lengths, strict=True)]
+        found = [_raw(item, name, n, at)
+                 for item, n, at in zip(items, lengths, place, strict=True)]  # fmt: skip
         given = [values for values in found if values is not None]
         if len(given) < len(items) or len({values.shape[1:] for values in given}) > 1:
             return None
@@ -95,7 +100,7 @@ def _unwrap(dataset: Any) -> tuple[Any, Ints]:
         return dataset, np.fromiter(dataset.indices(), np.int64)
     if is_a(dataset, "torch", "Subset"):
         base, numbers = _unwrap(dataset.dataset)
-        chosen = np.asarray(to_numpy(dataset.indices), np.int64)
+        chosen = whole_numbers(dataset.indices, "numbers of the subset")
         return base, numbers[chosen] if base is not None else numbers
     return None, np.zeros(0, np.int64)
 
@@ -105,12 +110,19 @@ def _collated(data: Any, slices: Any, picked: Ints) -> Graphs:
         raise _hetero()
     if "edge_index" not in slices:
         raise _no_edge_index(data)
-    bounds = np.asarray(to_numpy(slices["edge_index"]), np.int64)
+    _tell_unread([data])
+    bounds = whole_numbers(slices["edge_index"], "slices of edge_index")
     src, dst = _edges(data)
     sizes = _sizes(data, slices)
     if sizes is None:
         sizes = _largest(src, dst, bounds) + 1
-        check_plausible(int(sizes.max(initial=0)), len(src))
+    check_vertices(int(sizes.max(initial=0)), len(src))
+    for name, rows in (("x", sizes), ("edge_attr", np.diff(bounds))):
+        if name in slices and data.get(name) is not None:
+            wrong = np.flatnonzero(_steps(slices[name]) != rows)
+            if len(wrong):
+                g = int(wrong[0])
+                raise _wrong_length(name, f" of graph {g}", int(_steps(slices[name])[g]), rows[g])
     first, counts = bounds[picked], np.diff(bounds)[picked]
     stops = np.cumsum(counts)
     if not len(picked) or (np.diff(picked) == 1).all():
@@ -134,13 +146,29 @@ def _collated(data: Any, slices: Any, picked: Ints) -> Graphs:
     )
 
 
-def _raw(data: Any, name: str, count: int) -> NDArray[Any] | None:
+def _raw(data: Any, name: str, count: int, place: str = "") -> NDArray[Any] | None:
     """An attribute with a row per vertex or edge, or None."""
     value = data.get(name)
-    array = None if value is None else to_numpy(value)
-    if array is None or array.ndim == 0 or len(array) != count or array.dtype.kind not in "iufb":
+    if value is None:
         return None
+    array = to_numpy(value, f"{name}{place}")
+    if array.ndim == 0 or len(array) != count:
+        raise _wrong_length(name, place, len(array) if array.ndim else 1, count)
     return array
+
+
+def _wrong_length(name: str, place: str, got: int, count: int) -> InputError:
+    of = "edges" if name == "edge_attr" else "vertices"
+    return InputError(f"{name}{place} has {got} rows, and the graph has {count} {of}.")
+
+
+def _tell_unread(items: Sequence[Any]) -> None:
+    weighted = sum(item.get("edge_weight") is not None for item in items)
+    if weighted:
+        note(
+            "edge_weight is not read: parts follow from structure alone. Give weights that a "
+            "network should read as edge_attr."
+        )
 
 
 def _attribute(data: Any, name: str, count: int) -> Ints | None:
@@ -181,7 +209,7 @@ def _sizes(data: Any, slices: Any) -> Ints | None:
     if kept is None and "num_nodes" in slices:
         kept = data["num_nodes"]
     if kept is not None:
-        return np.asarray(to_numpy(kept), np.int64).reshape(-1)
+        return whole_numbers(np.reshape(to_numpy(kept), -1), "numbers of vertices")
     keys = [key for key in store if key in slices and is_a(store[key], "torch", "Tensor")]
     for key in [k for k in keys if k in _NODE_KEYS] + [k for k in keys if "node" in k]:
         return _steps(slices[key])
@@ -189,7 +217,7 @@ def _sizes(data: Any, slices: Any) -> Ints | None:
 
 
 def _steps(bounds: Any) -> Ints:
-    values: Ints = to_numpy(bounds).astype(np.int64, copy=False)
+    values = whole_numbers(bounds, "bounds").astype(np.int64, copy=False)
     return values[1:] - values[:-1]
 
 
@@ -202,47 +230,62 @@ def _largest(src: NDArray[Any], dst: NDArray[Any], bounds: Ints) -> Ints:
     return np.maximum(out, -1)
 
 
-def _edges(data: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def _edges(data: Any, place: str = "") -> tuple[NDArray[Any], NDArray[Any]]:
     if is_a(data, "torch_geometric", "HeteroData"):
         raise _hetero()
     if "edge_index" not in data or data["edge_index"] is None:
         if "adj_t" in data or "adj" in data:
             raise _no_edge_index(data)
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    array = to_numpy(data["edge_index"])
+    array = to_numpy(data["edge_index"], f"edge_index{place}")
     if array.size and (array.ndim != 2 or len(array) != 2):
-        raise InputError(f"edge_index must have shape [2, m]; got {list(array.shape)}.")
+        raise InputError(f"edge_index{place} must have shape [2, m]; got {list(array.shape)}.")
     return split_rows(array.reshape(2, -1))
 
 
-def _num_nodes(data: Any) -> int:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyG's remark that the count is a guess
-        n = data.num_nodes
+def _num_nodes(data: Any, place: str = "") -> int:
+    """What PyG would say: as stated, else by an attribute of vertices, else by the edges."""
+    src, dst = _edges(data, place)
+    n: int | None = None
+    keys = list(data.keys())
+    own = [k for k in keys if k in _NODE_KEYS] + [k for k in keys if "node" in k]
+    for key in own:
+        value: Any = None if n is not None or key == "num_nodes" else data[key]
+        if hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0:
+            n = len(value)
+    if data.get("num_nodes") is not None:
+        stated = np.reshape(to_numpy(data["num_nodes"], "num_nodes"), -1)
+        n = int(whole_numbers(stated[:1], "numbers of vertices").sum()) if len(stated) else n
+    if n is None and data.get("edge_index") is not None:
+        n = count_vertices(src, dst)
     if n is None:
         raise InputError(
-            "The Data has neither edges nor anything else that tells its number of vertices. Set "
-            "data.num_nodes."
+            f"The Data{place} has neither edges nor anything else that tells its number of "
+            "vertices. Set data.num_nodes."
         )
-    if "num_nodes" not in data and "edge_index" in data:
-        check_plausible(int(n), data["edge_index"].shape[-1])
-    return max(int(n), 0)
+    check_vertices(n, len(src))
+    return max(n, 0)
 
 
 def _batch_sizes(data: Any) -> Ints | None:
     """Vertices of every graph of a batch, or None for a single graph."""
     if "ptr" in data and data["ptr"] is not None:
-        return _steps(data["ptr"])
+        sizes = _steps(data["ptr"])
+        if (sizes < 0).any() or int(whole_numbers(data["ptr"], "entries of ptr")[:1].sum()):
+            raise InputError("The ptr of a batch must rise from 0.")
+        check_vertices(int(sizes.sum(dtype=np.float64)), len(_edges(data)[0]))
+        return sizes
     if "batch" not in data or data["batch"] is None:
         if is_a(data, "torch_geometric", "Batch"):
             raise InputError("The Batch has neither ptr nor batch. Make it with from_data_list.")
         return None
-    owner = np.asarray(to_numpy(data["batch"]), np.int64)
+    owner = whole_numbers(data["batch"], "entries of the batch vector")
     falls = np.flatnonzero(np.diff(owner, prepend=0) < 0)
     if len(falls):
         raise InputError(
             f"The batch vector must rise from 0; entry {falls[0]} is {owner[falls[0]]}."
         )
+    check_graphs(int(owner.max(initial=-1)) + 1, len(owner))
     return np.bincount(owner)
 
 

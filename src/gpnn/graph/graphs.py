@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import whole_numbers
 from ..errors import InputError
+from ..sizes import PER_VERTEX, check_memory
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -19,6 +21,9 @@ __all__ = ["Graphs", "Normalised"]
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+
+MEASURED = 1_000_000
+"""Vertices above which memory is compared with what they take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +104,24 @@ class Graphs:
         """
         from .kernels import csr
 
-        src, dst = _integers(src, "edge sources"), _integers(dst, "edge targets")
+        src, dst = whole_numbers(src, "edge sources"), whole_numbers(dst, "edge targets")
         if src.shape != dst.shape:
             raise InputError(
                 f"Edge sources and targets differ in length: {len(src)} and {len(dst)}. "
                 "Give one target per source."
             )
-        sizes = np.atleast_1d(_integers(num_nodes, "numbers of vertices"))
+        sizes = np.atleast_1d(whole_numbers(num_nodes, "numbers of vertices"))
         if len(sizes) and sizes.min() < 0:
             raise InputError(f"A graph cannot have {sizes.min()} vertices.")
+        total = int(sizes.sum(dtype=np.float64))
+        if total > MEASURED:
+            check_memory(PER_VERTEX * total, f"{total:,} vertices", "Give smaller graphs.")
         ptr = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
         if bounds is None:
             if len(sizes) != 1:
                 raise InputError(f"{len(sizes)} graphs need bounds: where each one's edges start.")
             bounds = np.array([0, len(src)])
-        bounds = _integers(bounds, "edge bounds").astype(np.int64, copy=False)
+        bounds = whole_numbers(bounds, "edge bounds").astype(np.int64, copy=False)
         if (
             len(bounds) != len(ptr)
             or bounds[0] != 0
@@ -165,9 +173,10 @@ class Graphs:
         labels = _labels(edge_labels, len(src), "edge labels")
         assert labels is not None
         shift = np.repeat(ptr[:-1], np.diff(bounds)) if local else 0
-        return graphs._with_edge_labels(src + shift, dst + shift, labels)
+        return graphs.with_edge_labels(src + shift, dst + shift, labels)
 
-    def _with_edge_labels(self, src: IntArray, dst: IntArray, labels: IntArray) -> Graphs:
+    def with_edge_labels(self, src: IntArray, dst: IntArray, labels: IntArray) -> Graphs:
+        """With a label for every edge, given by its ends, numbered through all graphs."""
         from .kernels import csr
 
         out = np.empty(len(self.indices), np.int64)
@@ -345,37 +354,10 @@ class Graphs:
         return csr_array((np.ones(len(self.indices)), self.indices, self.indptr), shape=shape)
 
 
-def _integers(values: Any, what: str) -> IntArray:
-    """A one-dimensional integer array from anything array-like, or a clear refusal."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise InputError(f"The {what} are ragged: {error}. Give one flat list.") from None
-    if array.size == 0:
-        array = array.astype(np.int64)
-    if array.ndim > 1:
-        raise InputError(f"The {what} must be one flat array; got shape {array.shape}.")
-    if array.dtype.kind == "f":
-        if not np.isfinite(array).all():
-            raise InputError(f"The {what} hold NaN or infinity. Give whole numbers.")
-        if (array != np.floor(array)).any() or np.abs(array).max() >= 2**53:
-            raise InputError(
-                f"The {what} hold {array[array != np.floor(array)][:1]}, not whole numbers."
-            )
-        array = array.astype(np.int64)
-    if array.dtype == np.uint64 and array.max() >= 2**63:
-        raise InputError(f"The {what} hold {array.max()}, which is too large for an index.")
-    if array.dtype.kind == "u":
-        array = array.astype(np.int64)
-    if array.dtype.kind != "i":
-        raise InputError(f"The {what} must be whole numbers; got dtype {array.dtype}.")
-    return array
-
-
 def _labels(values: Any, length: int, what: str) -> IntArray | None:
     if values is None:
         return None
-    array = _integers(values, what).astype(np.int64, copy=False)
+    array = whole_numbers(values, what).astype(np.int64, copy=False)
     if len(array) != length:
         raise InputError(f"Got {len(array)} {what} where {length} are needed.")
     return array

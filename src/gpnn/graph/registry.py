@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..text import did_you_mean
 from .graphs import Graphs
 
 __all__ = [
@@ -150,10 +151,10 @@ def get_scheme(name: str | Scheme) -> Scheme:
     made = _from_family(name)
     if made is not None:
         return made
-    choices = ", ".join(_registry)
+    choices, meant = ", ".join(_registry), did_you_mean(name, _registry)
     raise InputError(
-        f"There is no scheme '{name}'. Choose one of: {choices}; put a number for k or r; join "
-        "several with '+', as in core+triangle."
+        f"There is no scheme '{name}'.{meant} Choose one of: {choices}; put a number for k or r; "
+        "join several with '+', as in core+triangle."
     )
 
 

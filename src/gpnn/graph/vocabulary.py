@@ -130,8 +130,12 @@ class Vocabulary:
             colours = np.array(content["colours"], np.int64)
             pairs = content["pairs"]
             pairs = None if pairs is None else np.array(pairs, np.int64)
-            return cls(str(content["scheme"]), colours.reshape(len(colours), -1), pairs)
+            colours = colours.reshape(len(colours), -1 if colours.size else 1)
+            found = cls(str(content["scheme"]), colours, pairs)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(
                 f"Not a vocabulary: {error!r}. Give the content that Vocabulary.to_dict() wrote."
             ) from None
+        if colours.ndim != 2 or len(unique_rows(colours)[0]) != len(colours):
+            raise InputError("Not a vocabulary: a colour is named twice.")
+        return found

@@ -38,10 +38,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..errors import InputError
 from ..graph.graphs import Graphs
 from ..graph.partition import partition
+from ..graph.refine import fwl, wl
 from ..graph.refine import gpnn as exact_gpnn
-from ..graph.refine import wl
 from ..nn.model import GPNN
 from ..nn.norm import WeightedBatchNorm
 from ..nn.prepare import Prepared, prepare
@@ -54,6 +55,7 @@ OUTPUTS = 16
 THRESHOLD = 72.34
 EPSILON = 1e-7
 LEAST_LAYERS, BLIND_LAYERS, MOST_LAYERS = 2, 6, 24
+PEER_LAYERS = 6
 MARGIN = 100.0
 """Training ends early once T² exceeds the threshold by this factor."""
 ABOVE_NOISE, LEAST_NOISE = 1_000.0, 1e-12
@@ -66,7 +68,7 @@ class PairResult:
     """One pair: what the exact refinement says, and what the network came to.
 
     Attributes:
-        exact: whether the refinement distinguishes the pair.
+        exact: whether the refinement distinguishes the pair; ``None`` where none is known.
         layers: of the network.
         signal, noise: untrained, the largest difference between the mean outputs of the graphs, and
             between outputs of copies of one graph.
@@ -74,7 +76,7 @@ class PairResult:
         epochs: of training.
     """
 
-    exact: bool
+    exact: bool | None
     layers: int
     signal: float
     noise: float
@@ -111,6 +113,7 @@ def realise(
     d: int = 1,
     *,
     gpnn: bool = True,
+    model: str | None = None,
     hidden: int = 32,
     epochs: int = 10,
     lr: float = 1e-3,
@@ -118,8 +121,9 @@ def realise(
     device: str = "cpu",
 ) -> PairResult:
     """Judge one network on one pair, before and after training; without ``gpnn`` a GIN, whose exact
-    counterpart is 1-WL."""
-    exact, layers = _needed(left, right, scheme, interactions, d, gpnn)
+    counterpart is 1-WL, or a peer (``model``), which has none, but for PPGN, whose counterpart is
+    3-WL."""
+    exact, layers = _needed(left, right, scheme, interactions, d, gpnn, model)
     rng = np.random.default_rng(seed)
     place = rng.permutation(3 * COPIES)  # the graphs are mixed, so that batches hold both
     first, second, again = place[:COPIES], place[COPIES : 2 * COPIES], place[2 * COPIES :]
@@ -127,42 +131,45 @@ def realise(
     for at in second:
         copies[at] = right
     graphs = Graphs.concatenate([one.relabelled(rng.permutation(one.num_nodes)) for one in copies])
-    ready = prepare(graphs, scheme=scheme, interactions=interactions, d=d, layers=layers)
-    model = _network(ready, hidden, seed, gpnn).to(device)
+    ready = prepare(
+        graphs, peer=model, scheme=scheme, interactions=interactions, d=d, layers=layers
+    )
+    net = _network(ready, hidden, seed, None if gpnn and model is None else model or GIN).to(device)
     batches = [
         ready.batch(np.concatenate([first[i : i + 8], second[i : i + 8]])).to(device, torch.float64)
         for i in range(0, COPIES, 8)
     ]
     with torch.no_grad():
-        model(batches[0])  # in training mode: sets the statistics of the normalisations
-    outputs = _outputs(model, ready, device)
+        net(batches[0])  # in training mode: sets the statistics of the normalisations
+    outputs = _outputs(net, ready, device)
     same = np.concatenate([first, again]), second
     signal = _gap(outputs[same[0]].mean(0), outputs[same[1]].mean(0))
     noise = max(_gap(outputs[own], outputs[own[0]]) for own in same)
-    optimiser = torch.optim.Adam(model.parameters(), lr=lr)
+    optimiser = torch.optim.Adam(net.parameters(), lr=lr)
     statistic, epoch = 0.0, 0
     while epoch < epochs and statistic <= MARGIN * THRESHOLD:
         epoch += 1
-        model.train()
+        net.train()
         for batch in batches:
-            out_left, out_right = model(batch).chunk(2)
+            out_left, out_right = net(batch).chunk(2)
             loss = torch.relu(torch.cosine_similarity(out_left, out_right)).mean()
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-        outputs = _outputs(model, ready, device)
+        outputs = _outputs(net, ready, device)
         statistic = hotelling(outputs[first], outputs[second])
     reliability = hotelling(outputs[first], outputs[again])
     return PairResult(exact, layers, signal, noise, statistic, reliability, epoch)
 
 
-def _network(ready: Prepared, hidden: int, seed: int, gpnn: bool) -> GPNN:
+def _network(ready: Prepared, hidden: int, seed: int, alone: str | None) -> GPNN:
+    """GPNN, or a base GNN or peer alone."""
     torch.manual_seed(seed)
     model = GPNN(
         outputs=OUTPUTS,
         hidden=hidden,
-        base=None if gpnn else "gin",
-        gpnn=gpnn,
+        base=alone,
+        gpnn=alone is None,
         component_feature=False,
         pair_activation="sine",
         **ready.options,
@@ -181,10 +188,17 @@ def _gap(left: Tensor, right: Tensor) -> float:
 
 
 def _needed(
-    left: Graphs, right: Graphs, scheme: str, kind: str, d: int, gpnn: bool
-) -> tuple[bool, int]:
+    left: Graphs, right: Graphs, scheme: str, kind: str, d: int, gpnn: bool, model: str | None
+) -> tuple[bool | None, int]:
     """Whether the exact refinement distinguishes the pair, and the layers to give the network."""
     both = Graphs.concatenate([left, right])
+    if model is not None:
+        if model != "ppgn":
+            return None, PEER_LAYERS
+        found = fwl(both)
+        first = found.first_difference(0, 1)
+        rounds = found.stable.max() if first is None else first + 1
+        return first is not None, int(np.clip(rounds, LEAST_LAYERS, PEER_LAYERS))
     found = exact_gpnn(both, partition(both, scheme).colours, kind, d) if gpnn else wl(both)
     first = found.first_difference(0, 1)
     if first is None:
@@ -199,13 +213,19 @@ def _outputs(model: GPNN, ready: Prepared, device: str) -> Tensor:
         return model(ready.batch().to(device, torch.float64)).cpu()
 
 
-def _one(work: tuple[tuple[Any, ...], dict[str, Any]]) -> PairResult:
+def _one(work: tuple[tuple[Any, ...], dict[str, Any]]) -> PairResult | None:
+    """``None`` where a peer does not take the graphs."""
     torch.set_num_threads(1)
-    return realise(*work[0], **work[1])
+    try:
+        return realise(*work[0], **work[1])
+    except InputError:
+        if work[1]["model"] is None:
+            raise
+        return None
 
 
 @contextmanager
-def _pool(jobs: int) -> Iterator[Callable[..., Iterable[PairResult]]]:
+def _pool(jobs: int) -> Iterator[Callable[..., Iterable[PairResult | None]]]:
     """``map``, in this process or over several."""
     if jobs == 1:
         yield map
@@ -221,42 +241,53 @@ def realise_suite(
     d: int = 1,
     *,
     gpnn: bool = True,
+    model: str | None = None,
     pairs: list[int] | None = None,
     jobs: int = 1,
     seed: int = 0,
     device: str = "cpu",
-    progress: Callable[[int, PairResult], None] = lambda *_: None,
+    progress: Callable[[int, PairResult | None], None] = lambda *_: None,
 ) -> dict[str, Any]:
     """The protocol on all pairs of a suite (or some), ``jobs`` at a time: one row of the report.
 
     ``distinguished`` and ``by_category`` count the trained networks, ``untrained`` those with
     weights as drawn. ``lost`` are pairs that the exact refinement distinguishes and the trained
-    network does not; ``beyond``, the other way round, can only be rounding.
+    network does not; ``beyond``, the other way round, can only be rounding. ``refused`` are pairs
+    that a peer does not take (too many rings or orderings); they count as not distinguished.
     """
     chosen = list(range(suite.size)) if pairs is None else pairs
     work = [(suite.graphs[2 * p], suite.graphs[2 * p + 1], scheme, interactions, d) for p in chosen]
-    options = [{"seed": seed + p, "device": device, "gpnn": gpnn} for p in chosen]
+    same = {"device": device, "gpnn": gpnn, "model": model}
+    options = [{"seed": seed + p, **same} for p in chosen]
     results: dict[int, PairResult] = {}
+    refused: list[int] = []
     with _pool(jobs) as run:
         for p, result in zip(chosen, run(_one, zip(work, options, strict=True)), strict=True):
-            results[p] = result
             progress(p, result)
-    by_category: dict[str, int] = {}
+            if result is None:
+                refused.append(p)
+            else:
+                results[p] = result
+    by_category: dict[str, int] = {suite.categories[p]: 0 for p in chosen}
     for p, result in results.items():
         category = suite.categories[p]
         by_category[category] = by_category.get(category, 0) + result.distinguishes
+    known = any(result.exact is not None for result in results.values())
     return {
-        "test": "gpnn" if gpnn else GIN,
+        "test": model or ("gpnn" if gpnn else GIN),
         "scheme": scheme,
         "interactions": interactions,
         "d": d,
         "distinguished": sum(result.distinguishes for result in results.values()),
-        "exact": sum(result.exact for result in results.values()),
+        "exact": sum(bool(one.exact) for one in results.values()) if known else None,
         "untrained": sum(result.untrained for result in results.values()),
         "untrained_lost": [p for p, one in results.items() if one.exact and not one.untrained],
-        "untrained_beyond": [p for p, one in results.items() if one.untrained and not one.exact],
+        "untrained_beyond": [
+            p for p, one in results.items() if one.untrained and one.exact is False
+        ],
         "unreliable": sum(not result.reliable for result in results.values()),
         "lost": [p for p, result in results.items() if result.exact and not result.distinguishes],
-        "beyond": [p for p, result in results.items() if not result.exact and result.distinguishes],
+        "beyond": [p for p, one in results.items() if one.exact is False and one.distinguishes],
         "by_category": by_category,
+        **({"refused": refused} if model is not None else {}),
     }

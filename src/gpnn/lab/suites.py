@@ -13,7 +13,7 @@ from ..data.catalogue import DATASETS
 from ..data.datasets import find, load_graphs
 from ..errors import InputError
 from ..graph.graphs import Graphs
-from .methods import Method
+from .methods import TESTS, Method
 
 __all__ = [
     "GIN",
@@ -128,6 +128,8 @@ def method_of(row: dict[str, Any]) -> str:
     """What a row of results is called."""
     if row["test"] == GIN:
         return "GIN alone (control)"
+    if row["test"] not in TESTS:  # a peer
+        return str(row["test"])
     kind = row["test"], row["scheme"], row["interactions"], row["d"], row.get("distances", False)
     return str(Method(*kind))
 
@@ -137,7 +139,8 @@ def columns_of(row: dict[str, Any]) -> dict[str, str]:
     failures of reliability."""
     if "exact" not in row:
         return {}
-    return {name: str(row[name]) for name in ("exact", "untrained", "unreliable")}
+    shown = ((name, row[name]) for name in ("exact", "untrained", "unreliable"))
+    return {name: "—" if value is None else str(value) for name, value in shown}
 
 
 def to_markdown(result: dict[str, Any], command: str) -> str:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import InputError
+from ..text import did_you_mean
 from .batch import GraphBatch
 from .block import Block, VirtualNode
 from .dropout import Dropout
@@ -267,9 +268,10 @@ def make_base(
     if name in BASES:
         return StackedGNN(name, inputs, width, layers, dropout, **built_in)
     if name not in _REGISTERED:
+        meant = did_you_mean(name, known_bases())
         raise InputError(
-            f"Unknown base {name!r}. Choose one of {', '.join(known_bases())}, or register it: "
-            "gpnn.register_base, or --plugin FILE.py."
+            f"Unknown base {name!r}.{meant} Choose one of {', '.join(known_bases())}, or register "
+            "it: gpnn.register_base, or --plugin FILE.py."
         )
     return check_base(_REGISTERED[name](inputs, width, layers, dropout))
 

@@ -14,7 +14,7 @@ from torch.utils import _pytree
 from ..graph.structure import Structure
 from .segments import Segments
 
-__all__ = ["AlphaRound", "Edges", "GraphBatch", "PairRows", "Terms"]
+__all__ = ["AlphaRound", "CellBatch", "CellRows", "Edges", "GraphBatch", "PairRows", "Terms"]
 
 
 def _tree(cls: Any) -> Any:
@@ -138,6 +138,35 @@ class Edges:
 
 
 @_tree
+@dataclass(frozen=True)
+class CellRows:
+    """Things of one kind, see :class:`~gpnn.graph.peers.structure.Cells`.
+
+    Attributes:
+        weight: 1, or 0 for padding, [rows]; ``None``: no padding.
+        id: numbers in the whole set, [rows].
+        label: of the edge that a thing carries, 0 for none, [rows]; ``features``: its float
+            features, [rows, e]; both ``None`` where things carry no edge.
+        codes: whole numbers by name, [rows] each.
+    """
+
+    weight: Tensor | None
+    id: Tensor
+    label: Tensor | None
+    features: Tensor | None
+    codes: dict[str, Tensor]
+
+
+@_tree
+@dataclass(frozen=True)
+class CellBatch:
+    """What a peer reads of a batch beside vertices and edges, by name."""
+
+    rows: dict[str, CellRows]
+    sums: dict[str, Segments]
+
+
+@_tree
 @dataclass(frozen=True, repr=False)
 class GraphBatch:
     """Graphs side by side.
@@ -167,6 +196,7 @@ class GraphBatch:
         vertex_weight, graph_weight: 1, or 0 for padding, [n] and [graphs]; ``None``: no padding.
         vertex_id, graph_id: numbers in the whole set, which key the dropout of stacked replicas.
         more: further attributes, by name.
+        cells: what a peer reads, or ``None``.
         terms: what the model must have too; ``None`` in the trainer, which makes both from one
             configuration.
 
@@ -195,6 +225,7 @@ class GraphBatch:
     pairs: PairRows | None = None
     walks: Tensor | None = None
     descriptors: Tensor | None = None
+    cells: CellBatch | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
     terms: Terms | None = None
 

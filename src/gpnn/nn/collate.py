@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .batch import AlphaRound, Edges, GraphBatch, PairRows
+from .batch import AlphaRound, CellBatch, Edges, GraphBatch, PairRows
 from .kernels import collate as loops
 from .segments import Segments
 
@@ -91,6 +91,7 @@ class _Collation:
             descriptors=None
             if prepared.descriptors is None
             else self._shape(prepared.descriptors[chosen]),
+            cells=self._cells(graphs),
             terms=None if self.stacked else prepared.terms,
         )
 
@@ -107,6 +108,20 @@ class _Collation:
         sizes = np.diff(self.starts)
         shift = np.repeat(ptr[self.graphs] - self.starts[:-1], sizes)
         return labels[as_tensor(np.arange(self.starts[-1]) + shift)]
+
+    def _cells(self, rows: IntArray) -> CellBatch | None:
+        """What a peer reads; ``rows``: the graph in every row of graphs, -1 for padding."""
+        prepared = self.prepared
+        if prepared.cells is None:
+            return None
+        placed = {
+            "vertex": (self.rank, len(self.ids)),
+            "graph": (np.flatnonzero(rows >= 0), len(rows)),
+        }
+        return prepared.cells.batch(
+            self.graphs, self.bounds, placed, prepared.edge_label, prepared.edge_features,
+            self.stacked,
+        )  # fmt: skip
 
     def _readout(self) -> tuple[Segments, Segments, IntArray]:
         """Σ over the vertices of every graph; the vertices in the order of the input; the graph in

@@ -9,8 +9,10 @@ from typing import Any
 from ..errors import InputError
 from ..graph.structure import Structure
 from ..options import Choice, Whole, check_options
+from ..schema import ListOf, Maybe, Text
 from .bases import BASES
 from .parts import PART_WEIGHTS
+from .peers import PeerSpec, peer_of
 
 __all__ = ["GPNNConfig", "Level", "usual_weights"]
 
@@ -52,7 +54,8 @@ class GPNNConfig:
             labels, walks.
         hidden: width.
         base: ``gin``, ``gine``, ``gcn``, ``gat``, ``sage``, a registered name, ``custom`` (a module
-            given to the model), or ``None``.
+            given to the model), or ``None``; without GPNN also a peer with its options, such as
+            ``cin:rings=8``, see :data:`~gpnn.nn.peers.PEERS`.
         encoder: ``linear`` maps node features to the width before the base GNN reads them;
             ``None`` lets it read them as they are.
         norm: ``batch`` normalises after every layer of the base GNN and before the head; ``None``
@@ -111,7 +114,9 @@ class GPNNConfig:
     gpnn: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "codes", tuple(self.codes))
+        codes = ListOf(Whole(0)).read("codes", self.codes)
+        object.__setattr__(self, "codes", tuple(codes))
+        Maybe(Text()).read("base", self.base)
         check_options(
             self,
             _CHECKED,
@@ -123,6 +128,8 @@ class GPNNConfig:
                 "descriptors": Whole(0),
             },
         )
+        if self.peer is not None:
+            self._check_peer(self.peer)
         if not self.gpnn and self.base is None:
             raise InputError("Without GPNN there must be a base GNN: set base, or gpnn=True.")
         if self.base == "gine" and not (self.edge_labels or self.edge_features):
@@ -143,6 +150,26 @@ class GPNNConfig:
                 "virtual_node carries messages between graph-level layers: it needs two layers or "
                 "more, and has no use where outputs belong to vertices of one graph."
             )
+
+    def _check_peer(self, peer: PeerSpec) -> None:
+        object.__setattr__(self, "base", str(peer))
+        name = peer.kind.name
+        if self.gpnn:
+            raise InputError(f"{name} is a model by itself: leave GPNN out (gpnn=False).")
+        if self.level == Level.NODE and not peer.kind.per_vertex:
+            raise InputError(f"{name} has one output per graph, and this task one per vertex.")
+        if self.encoder is None or self.norm is None or self.virtual_node:
+            raise InputError(f"{name} needs encoder='linear', norm='batch' and no virtual node.")
+
+    @property
+    def peer(self) -> PeerSpec | None:
+        """The peer that takes the place of the base GNN, if any."""
+        return peer_of(self.base)
+
+    @property
+    def edged(self) -> bool:
+        """Whether edges have labels or features."""
+        return bool(self.edge_labels or self.edge_features)
 
     @property
     def inside(self) -> bool:

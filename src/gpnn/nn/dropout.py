@@ -42,10 +42,12 @@ class Dropout(nn.Dropout):
     so that a replica is dropped out the same way whatever it is trained beside.
 
     Shapes: x [..., rows, features], rows [R, rows] → like x. A module that is called several times
-    in a step says which call it is.
+    in a step says which call it is. A module that is ``fixed`` has its own probability in all
+    replicas.
     """
 
     draw: Draw | None = None
+    fixed = False
 
     def forward(self, x: Tensor, rows: Tensor | None = None, call: int = 0) -> Tensor:
         if self.draw is None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +14,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..arrays import is_a, to_numpy
 from ..errors import InputError
 from ..graph.attributes import entries_of, labels_of
-from ..graph.convert import as_graphs, is_a
+from ..graph.convert import as_graphs
 from ..graph.graphs import Graphs
 from ..graph.partition import Partition, partition, unique_rows
 from ..graph.schemes import get_scheme
@@ -46,7 +50,7 @@ def read_data(source: Any, node_level: bool) -> ReadData:
     edges = [_edge_index(item, position) for position, item in enumerate(items)]
     counts = np.array([one.shape[1] for one in edges], np.int64)
     sizes = np.diff(graphs.ptr)
-    joined = torch.cat(edges, dim=1).numpy() if edges else np.zeros((2, 0), np.int64)
+    joined = np.concatenate(edges, axis=1) if edges else np.zeros((2, 0), np.int64)
     attributes = _column(items, "edge_attr", counts, "edges")
     fields: dict[str, Any] = {
         "x": _column(items, "x", sizes, "vertices"),
@@ -112,15 +116,15 @@ def batch_of(data: Any, model: GPNN) -> GraphBatch:
             "The model was not told which colours its parts are, so those of this batch cannot be "
             "matched with them. Make it with GPNN(..., **ready.options)."
         )
-    graphs = as_graphs(data)
-    fields: dict[str, Any] = {"x": None if data.x is None else data.x.detach().cpu()}
-    attributes = data.edge_attr
-    if attributes is not None and (config.edge_labels or config.edge_features):
-        src, dst = (row.numpy() for row in data.edge_index.detach().cpu())
-        floats = bool(config.edge_features)
-        fields |= _edge_fields(graphs, src, dst, attributes.detach().cpu(), floats)
-    plain = replace(graphs, node_labels=None, edge_labels=None)
-    with warnings.catch_warnings():
+    with _said_once(model):
+        graphs = as_graphs(data)
+        fields: dict[str, Any] = {"x": None if data.x is None else _tensor(data.x, "x")}
+        attributes = data.edge_attr
+        if attributes is not None and (config.edge_labels or config.edge_features):
+            src, dst = _edge_index(data)
+            floats = bool(config.edge_features)
+            fields |= _edge_fields(graphs, src, dst, _tensor(attributes, "edge_attr"), floats)
+        plain = replace(graphs, node_labels=None, edge_labels=None)
         if model.training:
             warnings.simplefilter("ignore", UnseenColours)
         structure = config.structure if config.gpnn else config.structure.base_alone
@@ -130,11 +134,24 @@ def batch_of(data: Any, model: GPNN) -> GraphBatch:
             vocabulary if config.gpnn else None,
             cut=_given_partition(data, plain, structure.scheme) if config.gpnn else None,
             node_level=config.level == "node",
+            peer_structure=None if config.peer is None else config.peer.build(plain, config.edged),
             **fields,
         )
     batch = ready.batch()
     kind = next(model.parameters()).dtype
     return batch.to(device, kind)
+
+
+@contextmanager
+def _said_once(model: GPNN) -> Iterator[None]:
+    """Notes on the batches of a model, each kind of them once, not with every batch."""
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        yield
+    for item in noted:
+        if item.category not in model.noted:
+            model.noted.add(item.category)
+            warnings.warn(f"{item.message} (Said once.)", item.category, stacklevel=5)
 
 
 def _given_partition(data: Any, graphs: Graphs, scheme: str) -> Partition | None:
@@ -179,13 +196,21 @@ def _listed(source: Any) -> list[Any]:
     return list(source)
 
 
-def _edge_index(item: Any, position: int) -> Tensor:
-    index = item.edge_index.detach().cpu()
-    if index.dim() != 2 or len(index) != 2:
+def _edge_index(item: Any, position: int = 0) -> IntArray:
+    index = to_numpy(item.edge_index, f"edge_index of item {position}")
+    if index.ndim != 2 or len(index) != 2:
         raise InputError(
             f"edge_index of item {position} must have shape [2, m]; got {list(index.shape)}."
         )
-    return index.long()
+    return index.astype(np.int64, copy=False)
+
+
+def _tensor(value: Any, what: str) -> Tensor:
+    """Numbers of any kind as a tensor of floats or of whole numbers."""
+    array = to_numpy(value, what)
+    if array.dtype.kind in "ub":
+        array = array.astype(np.int64)
+    return torch.from_numpy(np.ascontiguousarray(array))
 
 
 def _values(items: list[Any], name: str) -> list[Tensor] | None:
@@ -198,7 +223,7 @@ def _values(items: list[Any], name: str) -> list[Tensor] | None:
         raise InputError(
             f"Item {missing} has no {name}, but others do. Give all of them one or none."
         )
-    return [torch.as_tensor(value).detach().cpu() for value in values]
+    return [_tensor(value, f"{name} of item {k}") for k, value in enumerate(values)]
 
 
 def _column(items: list[Any], name: str, lengths: IntArray, of: str) -> Tensor | None:
@@ -227,9 +252,10 @@ def _targets(items: list[Any], sizes: IntArray, node_level: bool) -> Tensor | No
         return None
     if node_level:
         for position, (value, size) in enumerate(zip(values, sizes.tolist(), strict=True)):
-            if len(value) != size:
+            found = len(value) if value.dim() else 1
+            if found != size:
                 raise InputError(
-                    f"y of item {position} has {len(value)} rows, and the graph has {size} "
+                    f"y of item {position} has {found} rows, and the graph has {size} "
                     "vertices. For labels of graphs leave out node_level."
                 )
         return torch.cat(values)
@@ -240,6 +266,9 @@ def _targets(items: list[Any], sizes: IntArray, node_level: bool) -> Tensor | No
                 f"y of item {position} has {len(row)} rows where a graph has one label. Use shape "
                 "[1, k] for k targets, or node_level=True for labels of vertices."
             )
+    widths = {tuple(row.shape[1:]) for row in rows}
+    if len(widths) > 1 or len({row.is_floating_point() for row in rows}) > 1:
+        raise InputError("y differs in width or kind from graph to graph. Give all the same.")
     return torch.cat(rows)
 
 
@@ -267,5 +296,5 @@ def _edge_fields(
             f"edge_attr has {values.shape[1]} columns of whole numbers. Join them into one label "
             "per edge, or give floats."
         )
-    table = values.reshape(len(values), -1).astype(np.float32)
+    table = values.reshape(len(values), math.prod(values.shape[1:])).astype(np.float32)
     return {"edge_features": torch.from_numpy(entries_of(graphs, src, dst, table))}

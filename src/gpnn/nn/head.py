@@ -87,14 +87,17 @@ class Head(nn.Module):
 
     def forward(self, blocks: list[Tensor], batch: GraphBatch) -> Tensor:
         """Block by block, so that no wide row is made for every vertex."""
-        z = self.first_layer(blocks, batch)
+        return self.finish(self.read(blocks, batch), batch)
+
+    def finish(self, z: Tensor, batch: GraphBatch) -> Tensor:
+        """From z to the outputs."""
+        z = self.first_layer(z, batch)
         if self.first is None:
             return z
         return self.second(self.dropout(torch.relu(z), self._rows(batch)))
 
-    def first_layer(self, blocks: list[Tensor], batch: GraphBatch) -> Tensor:
+    def first_layer(self, z: Tensor, batch: GraphBatch) -> Tensor:
         """What σ is applied to, or the outputs of a linear head."""
-        z = self.read(blocks, batch)
         weight = batch.vertex_weight if self.node else batch.graph_weight
         if self.norm is not None:
             z = self.norm(z, weight)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError
-from ..graph.refine.inputs import available_bytes
+from ..sizes import available_bytes
 
 __all__ = ["check_tuples"]
 

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..graph.structure import Structure
 from ..graph.vocabulary import Vocabulary
 from .bases import StackedGNN, check_base, make_base
-from .batch import GraphBatch, Terms
+from .batch import CellRows, GraphBatch, Terms
 from .block import Block, VirtualNode
 from .branch import Branch
 from .config import GPNNConfig, Level, usual_weights
@@ -26,6 +26,7 @@ from .linear import Linear
 from .lookup import lookup
 from .part_weights import draw_parts, keep_parts, part_keys
 from .parts import PairEmbedding
+from .peers import Peer, Shape, VertexPeer
 
 __all__ = ["GPNN"]
 
@@ -70,6 +71,8 @@ class GPNN(nn.Module):
         **options: Any,
     ) -> None:
         super().__init__()
+        self.noted: set[type[Warning]] = set()
+        """Kinds of notes on PyG batches that were given, so that each is given once."""
         if config is None:
             named = "custom" if isinstance(base, nn.Module) else base
             if vocabulary is not None:
@@ -88,7 +91,7 @@ class GPNN(nn.Module):
         self.encoder = FeatureEncoder(width, config.features, config.codes) if encoded else None
         self.walks = WalkEncoder(width, config.structure.walks) if config.structure.walks else None
         self.edge_encoder = None
-        if config.base == "gine":
+        if config.base == "gine" or (config.peer is not None and config.edged):
             if config.encoder is None:
                 raise InputError("encoder=None does not go with base 'gine'. Use base='gin'.")
             kinds = () if config.edge_features else (config.edge_labels + 1,)
@@ -211,6 +214,12 @@ class GPNN(nn.Module):
             raise InputError("A base module goes with config.base='custom', and only with it.")
         if base is not None:
             return check_base(base)
+        if config.peer is not None:
+            shape = Shape(
+                config.hidden, config.structure.layers, config.block, config.dropout, config.edged,
+                config.readout == "mean",
+            )  # fmt: skip
+            return config.peer.network(shape)
         if config.base is None:
             return None
         inputs = config.features if config.encoder is None else config.hidden
@@ -246,10 +255,17 @@ class GPNN(nn.Module):
 
     def forward(self, batch: GraphBatch) -> Tensor:
         batch = self._read(batch)
+        if isinstance(self.base, Peer) and not isinstance(self.base, VertexPeer):
+            return self.head.finish(self._peer_rows(self.base, self._encoded(batch), batch), batch)
         return self.head(self._embedded(batch), batch)
 
     def embed(self, batch: GraphBatch) -> Tensor:
         """h_v of every vertex, [n, features], in the batch's own order (sorted by part)."""
+        if isinstance(self.base, Peer) and not isinstance(self.base, VertexPeer):
+            raise InputError(
+                f"{self.base.name} has features of graphs, not of vertices: it can be neither "
+                "embedded nor explained by vertex. Use another model for that, such as gpnn."
+            )
         return torch.cat(self._embedded(self._read(batch)), dim=-1)
 
     def _read(self, batch: Any) -> GraphBatch:
@@ -261,11 +277,16 @@ class GPNN(nn.Module):
             from .from_pyg import batch_of
         return batch_of(batch, self)
 
-    def _embedded(self, batch: GraphBatch) -> list[Tensor]:
-        """h_v as the blocks of features that it is made of."""
+    def _encoded(self, batch: GraphBatch) -> Tensor:
+        """Features of the vertices, in the width of the network unless they are read as is."""
         x = batch.features if self.encoder is None else self.encoder(batch.features)
         if self.walks is not None:
             x = x + self.walks(batch.walks, batch.vertex_weight)
+        return x
+
+    def _embedded(self, batch: GraphBatch) -> list[Tensor]:
+        """h_v as the blocks of features that it is made of."""
+        x = self._encoded(batch)
         if not self.config.gpnn:
             return [self._run_base(x, batch)]
         if self.base is None or self.config.inside:
@@ -283,10 +304,30 @@ class GPNN(nn.Module):
 
     def _run_base(self, x: Tensor, batch: GraphBatch) -> Tensor:
         assert self.base is not None
+        if isinstance(self.base, Peer):
+            return self._peer_rows(self.base, x, batch)
         x = batch.features if self.config.encoder is None else x
         if not isinstance(self.base, StackedGNN):
             return self._run_own_base(x, batch)
         return self.base(x, batch, self._encoded_edges(batch))
+
+    def _peer_rows(self, peer: Peer, x: Tensor, batch: GraphBatch) -> Tensor:
+        """Rows of vertices, or of graphs, whichever the peer has."""
+        if batch.cells is None:
+            raise InputError(
+                f"The graphs were prepared without what {peer.name} reads. Prepare them with "
+                f"peer='{self.config.base}'."
+            )
+        encode = None if self.edge_encoder is None else self._encoded_cells
+        read = peer.vertices if isinstance(peer, VertexPeer) else peer.read
+        return read(x, batch, encode)
+
+    def _encoded_cells(self, rows: CellRows) -> Tensor:
+        """Edges that cells carry."""
+        assert self.edge_encoder is not None and rows.label is not None
+        given = rows.label.unsqueeze(-1) if rows.features is None else rows.features
+        out: Tensor = self.edge_encoder(given)
+        return out
 
     def _encoded_edges(self, batch: GraphBatch) -> Tensor | None:
         if self.edge_encoder is None:
@@ -375,6 +416,8 @@ class GPNN(nn.Module):
         base = f", base={config.base}" if config.base else ""
         kind = str(config.structure) if config.gpnn else "base alone"
         size = sum(p.numel() for p in self.parameters())
+        if config.peer is not None:
+            kind, base = f"peer {config.base}", ""
         return (
             f"{self.__class__.__name__}({kind}{base}, layers={config.structure.layers}, "
             f"hidden={config.hidden}, {size:,} parameters)"

@@ -12,18 +12,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..arrays import is_a
 from ..errors import InputError
 from ..graph.classes import InteractionClasses, interaction_classes
-from ..graph.convert import as_graphs, is_a
+from ..graph.convert import as_graphs
 from ..graph.graphs import Graphs
 from ..graph.partition import Partition, partition
+from ..graph.peers.structure import PeerStructure
 from ..graph.structure import Structure
 from ..graph.vocabulary import Vocabulary
 from ..graph.walks import walk_encodings
 from ..options import Whole
 from .batch import GraphBatch, Terms
 from .collate import collate
+from .collate_cells import CellIndex
 from .indexing import graph_numbers
+from .peers import peer_of
 
 if TYPE_CHECKING:
     from .model import GPNN
@@ -52,6 +56,7 @@ class Prepared:
         labels: labels of graphs or vertices, or ``None``; ``node_level`` says which.
         walks: random-walk encodings, [vertices, walks], or ``None``.
         descriptors: numbers of every graph, [graphs, width], or ``None``.
+        cells: what a peer reads, or ``None``.
         more: further attributes: for every name, the values of all graphs.
         chosen: the numbers of the graphs of a subset, or ``None`` for all.
     """
@@ -72,6 +77,7 @@ class Prepared:
     node_level: bool
     walks: Tensor | None = None
     descriptors: Tensor | None = None
+    cells: CellIndex | None = None
     more: Mapping[str, list[Any]] = field(default_factory=dict)
     chosen: IntArray | None = None
 
@@ -161,6 +167,7 @@ def prepare(
     edge_features: Tensor | None = None,
     y: Tensor | None = None,
     direct: bool = False,
+    peer: str | None = None,
     **options: Any,
 ) -> Prepared:
     """Partition graphs, number the classes of their interactions, and keep the features beside.
@@ -185,6 +192,7 @@ def prepare(
         edge_labels: whole numbers per CSR entry; ``edge_features``: floats per CSR entry.
         y: labels per graph, or per vertex with ``node_level``.
         direct: one class per pair: the formula as it stands, for tests and comparison.
+        peer: a peer that will read the graphs, such as ``cin``; see :data:`~gpnn.nn.peers.PEERS`.
         options: scheme, interactions, d, layers, distances, labels, walks: see
             :class:`~gpnn.graph.structure.Structure`.
 
@@ -207,12 +215,18 @@ def prepare(
             raise InputError("PyG data brings its features and labels. Set them there.")
         read = read_data(source, node_level)
         return prepare_graphs(
-            read.graphs, structure, vocabulary, node_level=node_level, direct=direct, **read.fields
+            read.graphs,
+            structure,
+            vocabulary,
+            node_level=node_level,
+            direct=direct,
+            peer=peer,
+            **read.fields,
         )
     graphs = as_graphs(source)
     return prepare_graphs(
         graphs, structure, vocabulary, x=x, edge_labels=edge_labels, edge_features=edge_features,
-        y=y, node_level=node_level, direct=direct,
+        y=y, node_level=node_level, direct=direct, peer=peer,
     )  # fmt: skip
 
 
@@ -251,6 +265,8 @@ def prepare_graphs(
     descriptors: Tensor | None = None,
     cut: Partition | None = None,
     classes: InteractionClasses | None = None,
+    peer: str | None = None,
+    peer_structure: PeerStructure | None = None,
 ) -> Prepared:
     """As :func:`prepare`, from graphs and arrays.
 
@@ -294,6 +310,10 @@ def prepare_graphs(
     if structure.walks:
         walks = torch.from_numpy(walk_encodings(graphs, structure.walks))
         walks = walks.to(x.dtype if floats else torch.get_default_dtype())
+    spec = peer_of(peer)
+    if spec is not None and peer_structure is None:
+        edged = edge_features is not None or bool(labels.any() or label_count)
+        peer_structure = spec.build(graphs, edged)
     return Prepared(
         structure=structure,
         graphs=graphs,
@@ -311,6 +331,7 @@ def prepare_graphs(
         node_level=node_level,
         walks=walks,
         descriptors=descriptors,
+        cells=None if peer_structure is None else CellIndex(peer_structure, graphs),
         more=more or {},
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..files import atomic_path
+from ..text import printable, shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "check_format", "save"]
 
 FORMATS = (".png", ".svg", ".pdf")
+MAX_NAME = 120
+"""Characters of a text in a picture."""
 
 
 def check_format(path: Path) -> None:
@@ -24,9 +27,28 @@ def check_format(path: Path) -> None:
         )
 
 
+def show_as_text(figure: Figure) -> None:
+    """Texts of users in a picture: a name between dollars is no formula, and thousands of
+    characters do not cover everything. Numbers along a logarithmic axis are formulas of ours."""
+    from matplotlib.text import Text
+
+    ours = {
+        id(label)
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        if axis.get_scale() == "log"
+        for label in (*axis.get_ticklabels(), *axis.get_ticklabels(minor=True))
+    }
+    for artist in figure.findobj(Text):
+        if id(artist) not in ours:
+            artist.set_parse_math(False)
+            artist.set_text(shortened(printable(artist.get_text()), MAX_NAME, MAX_NAME))
+
+
 def save(figure: Figure, path: Path) -> None:
     """Write the picture at once or not at all; the same figure gives the same bytes."""
     check_format(path)
+    show_as_text(figure)
     stamp = {"Date": None} if path.suffix.lower() == ".svg" else None
     if path.suffix.lower() == ".pdf":
         stamp = {"CreationDate": None}

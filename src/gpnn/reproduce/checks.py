@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..files import exists, reading
 
 __all__ = ["read_toml", "refuse_unknown"]
 
@@ -25,9 +26,13 @@ def refuse_unknown(content: Any, what: str, known: set[str]) -> None:
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
     """The content of a TOML file, or words on what is wrong with it."""
+    if not exists(path):
+        raise InputError(f"Cannot read {what} {path}: there is no such file.")
+    with reading(path):
+        content = path.read_bytes()
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"Cannot read {what} {path}: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(content.decode())
+    except RecursionError:
+        raise InputError(f"{path} is not {what}: brackets are nested too deeply.") from None
+    except ValueError as error:  # not TOML, not UTF-8
         raise InputError(f"{path} is not TOML: {error}. Fix the file.") from None

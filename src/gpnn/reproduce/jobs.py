@@ -7,12 +7,18 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .recipe import NETWORK, Recipe
+from .recipe import NETWORK, PEERS, Recipe
 
-__all__ = ["BASES", "GPNN_ALONE", "QUICK_LIMITS", "Job", "Row", "key_of", "quick_recipe"]
+__all__ = [
+    *("BASES", "GPNN_ALONE", "NAMES", "PEERS", "QUICK_LIMITS", "Job", "Row"),
+    *("key_of", "quick_recipe", "settled"),
+]
 
 BASES = {"GIN": "gin", "GCN": "gcn", "GAT": "gat", "GraphSAGE": "sage"}
 """The paper's names of the base GNNs, and ours."""
+
+NAMES = {**BASES, **PEERS}
+"""The paper's names of all models that are trained without GPNN, and ours."""
 
 GPNN_ALONE = (
     "d", "distances", "labels", "component_feature", "combine", "join", "part_weights",
@@ -35,7 +41,7 @@ class Row:
     """A model of a table.
 
     Attributes:
-        base: the base GNN, as the paper spells it.
+        base: the base GNN or peer, as the paper spells it.
         scheme, interactions: of GPNN; both empty for the base alone.
         wide: the base alone, widened to the parameters of GPNN under ``scheme``.
     """
@@ -44,6 +50,10 @@ class Row:
     scheme: str = ""
     interactions: str = ""
     wide: bool = False
+
+    @property
+    def peer(self) -> bool:
+        return self.base in PEERS
 
     @property
     def gpnn(self) -> bool:
@@ -95,7 +105,9 @@ class Job:
     @property
     def options(self) -> dict[str, Any]:
         """Fields of the network; of a widened base still without its width."""
-        base = BASES.get(self.row.base, self.row.base)
+        base = NAMES.get(self.row.base, self.row.base)
+        if self.recipe.peer:
+            base += f":{self.recipe.peer}"
         if base == "gin" and self.recipe.edge_labels:
             base = "gine"
         options = {**self.recipe.model_options(), "base": base, "gpnn": self.row.gpnn}
@@ -119,12 +131,12 @@ class Job:
         elsewhere |= {"seeds"} if self.family == "tu-nested" else {"nested"}
         elsewhere |= set() if self.family == "node" else {"splits"}
         rest = {k: value for k, value in self.recipe.to_dict().items() if k not in elsewhere}
-        recipe = _settled(rest)
+        recipe = settled(rest)
         return {
             "family": self.family,
             "recipe": recipe,
-            "model": _settled(self.options),
-            "rival": None if self.rival is None else _settled(self.rival),
+            "model": settled(self.options),
+            "rival": None if self.rival is None else settled(self.rival),
             "quick": self.quick,
         }
 
@@ -133,7 +145,7 @@ class Job:
         return key_of(self.spec)
 
 
-def _settled(options: dict[str, Any]) -> dict[str, Any]:
+def settled(options: dict[str, Any]) -> dict[str, Any]:
     """Without added fields that say what was so before: keys stay what they were."""
     return {name: value for name, value in options.items() if _ADDED.get(name) != value}
 

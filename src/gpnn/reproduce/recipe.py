@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..options import RULES, Choice, Flag, Rule, Whole, check_options
+from ..text import did_you_mean
 from .checks import read_toml, refuse_unknown
 
 if TYPE_CHECKING:
     from ..train.replica import Schedule
 
-__all__ = ["NETWORK", "Recipe", "Space", "list_recipes", "load_recipe", "read_recipe"]
+__all__ = ["NETWORK", "PEERS", "Recipe", "Space", "list_recipes", "load_recipe", "read_recipe"]
 
 NETWORK = (
     *("layers", "hidden", "d", "distances", "labels", "walks", "readout", "jump", "head"),
@@ -30,6 +31,12 @@ NETWORK = (
 )
 """Fields of a recipe that are fields of the network."""
 
+
+PEERS = {
+    "GraphSNN": "graphsnn", "ESAN": "esan", "CIN": "cin", "GIN-AK+": "gin-ak", "KP-GIN": "kp-gin",
+    "PPGN": "ppgn", "DGN": "dgn", "Deep LRP": "lrp",
+}  # fmt: skip
+"""The paper's names of the peers, and ours."""
 
 _OWN: dict[str, Rule] = {
     "encoder": Choice(("linear", "none")),
@@ -96,7 +103,8 @@ class Recipe:
         seeds: models per fold (``tu-1``, ``tu-2``), per split (``node``), or in all.
         splits: of ``node``: ``random`` or ``geom-gcn``.
         nested: what ``tu-nested`` chooses from.
-        bases: base GNN → fields that are different for it.
+        peer: options of a peer, such as ``rings=8``; written under ``[bases.cin]``.
+        bases: base GNN or peer → fields that are different for it.
     """
 
     name: str
@@ -133,25 +141,26 @@ class Recipe:
     weight_decay: float = 0.0
     seeds: int = 3
     splits: str = "random"
+    peer: str = ""
     nested: Space = field(default_factory=Space)
     bases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_options(self, (name for name in RULES if name in _FIELDS), _OWN)
-        for name in ("name", "dataset", "title"):
+        for name in ("name", "dataset", "title", "peer"):
             if not isinstance(getattr(self, name), str):
                 raise InputError(f"{name} must be text; got {getattr(self, name)!r}.")
         check_options(self, (), {"warmup": Whole(0, self.epochs - 1)})
         if self.cosine and self.halve_every:
             raise InputError("cosine does not go with halve_every. Set halve_every = 0.")
         object.__setattr__(self, "title", self.title or self.name)
-        refuse_unknown(self.bases, "bases", {"gin", "gcn", "gat", "sage"})
+        refuse_unknown(self.bases, "bases", {"gin", "gcn", "gat", "sage", *PEERS.values()})
         for base, changes in self.bases.items():
             refuse_unknown(changes, f"bases.{base}", _PER_BASE)
             replace(self, bases={}, **changes)
 
     def for_base(self, base: str) -> Recipe:
-        """The recipe as it is for one base GNN (``gin``, ``gcn``, ``gat``, ``sage``)."""
+        """The recipe as it is for one base GNN (``gin``, ``gcn``, ``gat``, ``sage``) or peer."""
         return replace(self, bases={}, **self.bases.get(base, {}))
 
     def model_options(self) -> dict[str, Any]:
@@ -173,8 +182,10 @@ class Recipe:
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field, as JSON has it."""
+        """Every field, as JSON has it; ``peer`` where there is one."""
         content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        if not self.peer:  # came later: what was stored before stays equal
+            del content["peer"]
         return content
 
     def to_toml(self) -> str:
@@ -203,8 +214,8 @@ def load_recipe(name: str) -> Recipe:
     known = list_recipes()
     if name not in known:
         raise InputError(
-            f"There is no recipe {name!r}. There are {', '.join(known)}; or name a file, such as "
-            "mine.toml."
+            f"There is no recipe {name!r}.{did_you_mean(name, known)} There are "
+            f"{', '.join(known)}; or name a file, such as mine.toml."
         )
     with resources.as_file(resources.files(__package__) / "recipes") as folder:
         return read_recipe(folder / f"{name}.toml")

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
+from ..text import markdown
 from .gains import LEVEL, RIVALS, Gain, gains_of
 from .paper import Figure
 from .protocols import Summary, get_protocol
-from .recipe import Recipe
+from .recipe import PEERS, Recipe
 from .results import Entry, Part, deviations, shortfall, used
 from .tables import CONTROLS, OWN, TABLES
 
-__all__ = ["QUICK", "made_with", "spent", "to_markdown"]
+__all__ = ["QUICK", "below", "made_with", "overview", "protocols_of", "spent", "to_markdown"]
 
 QUICK = (
     "**QUICK: a small sample (few graphs, folds, seeds and epochs, a narrow network) that shows "
@@ -39,11 +40,11 @@ def to_markdown(table: str, parts: Sequence[Part], command: str, quick: bool = F
     lines += _gains(parts) if table in OWN else []
     lines += [f"Made by `{command}` from `runs.jsonl`. {made_with(records)}", ""]
     lines += ["Accuracy and ROC-AUC in per cent; mean absolute error as it is. " + _LEGEND]
-    lines += _protocols(parts)
+    lines += protocols_of(parts)
     lines += _controls(table)
     for protocol in dict.fromkeys(part.protocol for part in parts):
-        lines += _overview([part for part in parts if part.protocol == protocol])
-    lines += [] if quick else _below(parts)
+        lines += overview([part for part in parts if part.protocol == protocol])
+    lines += [] if quick else below(parts)
     for dataset in dict.fromkeys(part.column.dataset for part in parts):
         lines += _details([part for part in parts if part.column.dataset == dataset])
     return "\n".join(lines).rstrip() + "\n"
@@ -134,7 +135,8 @@ def _controls(table: str) -> list[str]:
     return [f"- `{row.title}`, not in the paper: {use}.\n" for row, use in held.items()]
 
 
-def _protocols(parts: Sequence[Part]) -> list[str]:
+def protocols_of(parts: Sequence[Part]) -> list[str]:
+    """The rule of every protocol, with its warning."""
     lines = []
     for name in dict.fromkeys(part.protocol for part in parts):
         rule = get_protocol(name)
@@ -143,10 +145,10 @@ def _protocols(parts: Sequence[Part]) -> list[str]:
     return [*lines, ""]
 
 
-def _overview(parts: Sequence[Part]) -> list[str]:
+def overview(parts: Sequence[Part]) -> list[str]:
     """Methods by datasets: measured, and the paper's figure in brackets."""
     titles = list(dict.fromkeys(entry.row.title for part in parts for entry in part.entries))
-    head = ["method", *(part.title for part in parts)]
+    head = ["method", *(markdown(part.title) for part in parts)]
     lines = [f"## {parts[0].protocol}", "", *_warning(parts[0].protocol), *_rule(head)]
     for title in titles:
         cells = [title]
@@ -160,7 +162,7 @@ def _overview(parts: Sequence[Part]) -> list[str]:
     return [*lines, "", *(["The paper's figures in brackets.", ""] if quoted else [])]
 
 
-def _below(parts: Sequence[Part]) -> list[str]:
+def below(parts: Sequence[Part]) -> list[str]:
     """The cells that are worse than the paper's by more than their deviations."""
     compared, rows = 0, []
     for part in parts:
@@ -169,7 +171,13 @@ def _below(parts: Sequence[Part]) -> list[str]:
             compared += missing is not None
             if missing is not None and missing > 1:
                 shown = [_pair(held, part.digits) for held in (entry.measured, entry.paper)]
-                cells = [part.protocol, part.title, entry.row.title, *shown, f"{missing:.2f}"]
+                cells = [
+                    part.protocol,
+                    markdown(part.title),
+                    entry.row.title,
+                    *shown,
+                    f"{missing:.2f}",
+                ]
                 rows.append(_line(cells))
     if not compared:
         return []
@@ -184,7 +192,7 @@ def _below(parts: Sequence[Part]) -> list[str]:
 def _details(parts: Sequence[Part]) -> list[str]:
     head = ["protocol", "method", "measured", "s.e.", "paper", "difference", "gain over base"]
     head += ["gain over wide base", "parameters", "folds × seeds"]
-    lines = [f"## {parts[0].title}", "", *_recipes(parts[0]), "", *_rule(head)]
+    lines = [f"## {markdown(parts[0].title)}", "", *_recipes(parts[0]), "", *_rule(head)]
     for part in parts:
         lines += [_line(_detail(part, entry)) for entry in part.entries]
         for name, figure in part.quoted:
@@ -198,11 +206,11 @@ def _recipes(part: Part) -> list[str]:
     """What the models were trained with; once, or for every base where it differs."""
     differing: dict[str, list[str]] = {}
     for base, recipe in part.recipes.items():
-        differing.setdefault(_recipe(recipe), []).append(base)
+        differing.setdefault(_recipe(recipe, base in PEERS), []).append(base)
     return [f"{', '.join(bases)}: {sentence}" for sentence, bases in differing.items()]
 
 
-def _recipe(recipe: Recipe) -> str:
+def _recipe(recipe: Recipe, peer: bool) -> str:
     rate = f"halved every {recipe.halve_every}" if recipe.halve_every else "constant"
     rate = "along a cosine" if recipe.cosine else rate
     rate += f" after {recipe.warmup} epochs of warm-up" if recipe.warmup else ""
@@ -218,8 +226,12 @@ def _recipe(recipe: Recipe) -> str:
         f"{recipe.layers} layers, hidden {recipe.hidden}, batches of {recipe.batch_size}, "
         f"{recipe.epochs} epochs, lr {recipe.lr:g} {rate}, dropout {recipe.dropout:g}, "
         f"weight decay {recipe.weight_decay:g}, readout {recipe.readout}, head {recipe.head}, edge "
-        f"labels {'read' if recipe.edge_labels else 'not read'}; GPNN: "
-        f"{', '.join([reach, *more])}."
+        f"labels {'read' if recipe.edge_labels else 'not read'}"
+        + (
+            f"{'; ' * bool(recipe.peer)}{recipe.peer}."
+            if peer
+            else f"; GPNN: {', '.join([reach, *more])}."
+        )
     )
 
 

@@ -40,6 +40,7 @@ def reproduce(
     fresh: bool = False,
     recipes: Mapping[str, Recipe] | None = None,
     added: Additions = NOTHING,
+    protocols: Sequence[str] = (),
     watch: Watch | None = None,
     planned: Callable[[list[Job], int, str], None] | None = None,
     tell: Callable[[str], None] | None = None,
@@ -57,6 +58,7 @@ def reproduce(
         fresh: discard existing records and start over.
         recipes: in place of the package's, by name.
         added: datasets and base GNNs of the user's.
+        protocols: train for these alone; all if empty.
         watch: is told of every job.
         planned: is called with the jobs to run, how many are finished already, and what time
             those took.
@@ -67,7 +69,7 @@ def reproduce(
     counted = [table for table in tables if table not in TABLES]
     counted_only = only if not trained else ()  # beside trained tables, ``only`` speaks of those
     runs = Runs(out)
-    jobs = jobs_of(trained, only, quick, recipes or {}, added) if trained else []
+    jobs = jobs_of(trained, only, quick, recipes or {}, added, protocols) if trained else []
     records = runs.read()
     missing = [job for job in jobs if fresh or not is_done(job, records)]
     if missing:

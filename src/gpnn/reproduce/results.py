@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..data.tasks import higher_is_better
-from .jobs import BASES, Row
+from .jobs import NAMES, Row
 from .paper import Figure, figure
 from .protocols import Measured, Summary, get_protocol, summarise
 from .recipe import Recipe
@@ -59,7 +59,7 @@ class Part:
         column, protocol: which.
         recipes: of every base GNN, or of every model where each has its own.
         entries: the models.
-        quoted: published figures of methods that are not trained.
+        quoted: published figures of methods that are not measured.
     """
 
     column: Column
@@ -119,15 +119,20 @@ def _part(
             gain(found[row], found.get(one_part)) if one_part != row and row.gpnn else None,
         )
         for row in column.rows
+        if not row.peer or found[row] is not None
         for one_part in [replace(row, scheme="trivial")]
     ]
     setting = SETTINGS.get(protocol, "")
     quoted = []
     if protocol != "tu-nested":
-        seen = ((name, figure(table, setting, dataset, name)) for name in column.quoted)
+        measured = {entry.row.base for entry in entries}
+        unseen = [name for name in column.quoted if name not in measured]
+        seen = ((name, figure(table, setting, dataset, name)) for name in unseen)
         quoted = [(name, held) for name, held in seen if held is not None]
     own = table == "tuned"
-    shared = {row.title if own else row.base: job.recipe for row, job in jobs.items()}
+    shared = {
+        row.title if own else row.base: jobs[row].recipe for row in (entry.row for entry in entries)
+    }
     return Part(column, protocol, shared, tuple(entries), tuple(quoted))
 
 
@@ -138,7 +143,7 @@ def _wide(found: Mapping[Row, Record | None], row: Row) -> Record | None:
 
 
 def _published(table: str, protocol: str, dataset: str, row: Row) -> Figure | None:
-    if row.wide or table == "tuned" or protocol == "tu-nested" or row.base not in BASES:
+    if row.wide or table == "tuned" or protocol == "tu-nested" or row.base not in NAMES:
         return None
     setting = SETTINGS.get(protocol, "")
     if not row.gpnn:

@@ -20,14 +20,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..lock import locked
 from ..train.device import pick_device
 from ..train.loop import groups_of, train_staged, uses_resident
+from ..train.peer_memory import most_replicas
 from ..train.replica import Curves, Paused, Schedule
 from ..train.setup import Setup, set_up
 from ..train.stage import Staged, stage
 from .data import load_data
 from .jobs import Job
-from .lock import locked
 from .prefetch import Prefetch
 from .protocols import Member, Protocol, Replicas, family, summarise
 from .provenance import commit, versions
@@ -126,13 +127,22 @@ class PreparedJob:
     first: Staged | None = None
 
     @cached_property
+    def piece(self) -> int:
+        """Replicas of a piece, at most."""
+        if not self.resident:
+            return PIECE
+        models = list(self.replicas.values())
+        return min(PIECE, most_replicas(self.setup, models, self.schedule))
+
+    @cached_property
     def pieces(self) -> list[list[Member]]:
         """The replicas that are trained together."""
         members, models = list(self.replicas), list(self.replicas.values())
+        size = self.piece
         return [
-            [members[k] for k in places[at : at + PIECE]]
+            [members[k] for k in places[at : at + size]]
             for places in groups_of(self.setup, models, self.schedule)
-            for at in range(0, len(places), PIECE)
+            for at in range(0, len(places), size)
         ]
 
     def staged(self, number: int) -> Staged:
@@ -169,7 +179,7 @@ def prepare_ahead(
     prepared = prepare_job(job, data, device)
     if over():
         return None
-    if runs.load_curves(_folder(runs, job, 0) / CURVES) is None:
+    if runs.load_curves(_folder(runs, job, prepared, 0) / CURVES) is None:
         prepared.first = prepared.staged(0)
     return prepared
 
@@ -192,7 +202,7 @@ def _train(
         def report(share: float, number: int = number) -> bool:
             return progress((number + share) / count if share else 0.0)
 
-        folder = _folder(runs, job, number)
+        folder = _folder(runs, job, prepared, number)
         curves.append(_train_piece(runs, prepared, number, folder, device, report, began))
         began = time.perf_counter()
     facts = {
@@ -239,9 +249,10 @@ def _train_piece(
     return trained.curves
 
 
-def _folder(runs: Runs, job: Job, number: int) -> Path:
-    """Where a piece is trained."""
-    return runs.work(job.key) / f"piece-{number}"
+def _folder(runs: Runs, job: Job, prepared: PreparedJob, number: int) -> Path:
+    """Where a piece is trained; pieces of another size are others."""
+    size = "" if prepared.piece == PIECE else f"{prepared.piece}-"
+    return runs.work(job.key) / f"piece-{size}{number}"
 
 
 def _watched(report: Callable[[float], None] | None, deadline: float | None) -> Progress:

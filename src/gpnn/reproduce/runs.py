@@ -8,20 +8,25 @@ removes it.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
+from ..array_files import read_arrays, write_arrays
 from ..errors import InputError
-from ..files import atomic_path, write_text
+from ..files import write_text, writing
+from ..graph.readers.files import note
+from ..lock import locked
+from ..options import Flag, Number, Whole
+from ..schema import Anything, Lines, ListOf, Maybe, Numbers, Table, Text, parse_json, read_lines
 from ..train.replica import Curves
-from .lock import locked
 from .protocols import Member
 
 __all__ = ["Record", "Runs"]
@@ -38,39 +43,38 @@ class Runs:
 
     def read(self) -> dict[str, Record]:
         """Every record by its key; a torn last line does not count."""
-        try:
-            whole, _ = _whole_lines(self.path.read_bytes())
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            raise InputError(f"Cannot read {self.path}: {error.strerror}.") from None
+        return self._read()[0]
+
+    def _read(self) -> tuple[dict[str, Record], Lines]:
+        """The records, and the lines they came from."""
+        if not self.path.exists():
+            return {}, Lines([], 0, 0)
+        fix = "Fix or remove the line; what it held is computed again."
+        lines = read_lines(self.path, RECORD, fix)
         records: dict[str, Record] = {}
-        for number, line in enumerate(whole.splitlines(), start=1):
-            try:
-                record = json.loads(line)
-                _check(record)
-                records.setdefault(record["key"], record)
-            except (ValueError, KeyError, TypeError):
-                raise InputError(
-                    f"Line {number} of {self.path} is no record of a run. Fix or remove the line; "
-                    "what it held is computed again."
-                ) from None
-        return records
+        for record in lines.rows:
+            records.setdefault(record["key"], record)
+        return records, lines
 
     def append(self, record: Record) -> bool:
         """Add a record, unless its key is there; whether it was added."""
         line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
-        with locked(self.out / ".runs.lock"), self.path.open("a+b") as file:
-            file.seek(0)
-            whole, torn = _whole_lines(file.read())
-            if torn:
-                file.truncate(len(whole))
-            if record["key"] in self.read():
+        with locked(self.out / ".runs.lock"), writing(self.path):
+            records, lines = self._read()
+            if record["key"] in records:
                 return False
-            file.seek(0, os.SEEK_END)
-            file.write(line.encode())
-            file.flush()
-            os.fsync(file.fileno())
+            with self.path.open("ab", buffering=0) as file:
+                if lines.torn:
+                    file.truncate(lines.whole)
+                try:
+                    rest = line.encode()
+                    while rest:
+                        rest = rest[file.write(rest) :]
+                    os.fsync(file.fileno())
+                except OSError:
+                    with suppress(OSError):
+                        file.truncate(lines.whole)
+                    raise
         return True
 
     def forget(self, keys: Collection[str]) -> None:
@@ -104,41 +108,78 @@ class Runs:
             **about,
         }
         table = np.array([[*asdict(member).values()] for member in members], np.int64)
-        with atomic_path(path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(
-                file,
-                members=table,
-                loss=curves.loss,
-                valid=curves.valid,
-                test=curves.test,
-                facts=np.array(json.dumps(facts)),
-            )
+        arrays = {"members": table, "loss": curves.loss, "valid": curves.valid, "test": curves.test}
+        write_arrays(path, {**arrays, "facts": np.array(json.dumps(facts))})
 
     def load_curves(self, path: Path) -> tuple[list[Member], Curves, Record] | None:
-        """What :meth:`save_curves` wrote; ``None`` where there is nothing, or a damaged file."""
+        """What :meth:`save_curves` wrote; ``None`` where there is nothing, or a damaged file, which
+        is said and computed again."""
+        if not path.is_file():
+            return None
         try:
-            with np.load(path, allow_pickle=False) as file:
-                facts: Record = json.loads(str(file["facts"]))
-                members = [Member(*row) for row in file["members"].tolist()]
-                arrays = [file[name] for name in ("loss", "valid", "test")]
-        except (ValueError, KeyError, TypeError, OSError, EOFError, BadZipFile):
+            file = read_arrays(path)
+            facts: Record = parse_json(str(file["facts"]), FACTS, "facts")
+            table = file["members"]
+            loss, valid, test = (file[name] for name in ("loss", "valid", "test"))
+            rows = {len(np.atleast_1d(array)) for array in (table, loss, valid, test)}
+            if len(rows) > 1 or table.shape[1:] != (len(fields(Member)),) or loss.ndim != 2:
+                raise InputError("its arrays do not fit together.")
+            if not valid.shape == test.shape == loss.shape or table.dtype.kind != "i":
+                raise InputError("its arrays do not fit together.")
+        except InputError as error:
+            note(f"{path} is damaged and computed again: {error}")
             return None
         known = {name: facts.pop(name) for name in ("parameters", "seconds", "device", "about")}
-        curves = Curves(facts.pop("metric"), *arrays, **known)
-        return members, curves, facts
+        curves = Curves(facts.pop("metric"), loss, valid, test, **known)
+        return [Member(*row) for row in table.tolist()], curves, facts
 
 
-def _check(record: Record) -> None:
-    """Refuse, by a KeyError or TypeError, what no table could be made from."""
-    if not isinstance(record["key"], str):
-        raise TypeError
-    if "mean" in record:
-        for one in record["values"]:
-            float(one["value"]), int(one["fold"]), int(one["seed"])
-        float(record["mean"])
+_VALUE = Table({"value": Number(-math.inf), "fold": Whole(0), "seed": Whole(0)}, more=Anything())
+_TRAINING = Table(
+    {"key": Text(), "mean": Number(-math.inf), "values": ListOf(_VALUE)},
+    {
+        **{name: Maybe(Number(-math.inf)) for name in ("std", "error", "seconds")},
+        **{name: Text() for name in ("protocol", "dataset", "method", "metric", "device")},
+        **{name: Whole(0) for name in ("seeds", "folds", "replicas", "parameters")},
+        **{
+            name: Table(more=Anything()) for name in ("model", "row", "recipe", "about", "versions")
+        },
+        "quick": Flag(),
+    },
+    more=Anything(),
+)
+_COUNT = Table(
+    {"key": Text()},
+    {
+        **{name: Whole(0) for name in ("graphs", "vertices", "partitions")},
+        **{name: Number() for name in ("cross_edges", "within_edges", "seconds")},
+        **{name: Text() for name in ("protocol", "dataset", "scheme")},
+        "parts": ListOf(Text()),
+        "sizes": Numbers(0),
+        "quick": Flag(),
+    },
+    more=Anything(),
+)
 
 
-def _whole_lines(content: bytes) -> tuple[bytes, bytes]:
-    """The content up to its last line end, and what lies behind it."""
-    end = content.rfind(b"\n") + 1
-    return content[:end], content[end:]
+class _Record:
+    """A line of ``runs.jsonl``: of a training, or of counted partitions."""
+
+    def read(self, name: str, value: Any) -> Record:
+        known = value if isinstance(value, dict) else {}
+        trained = "mean" in known or known.get("protocol", "partition") != "partition"
+        return (_TRAINING if trained else _COUNT).read(name, value)
+
+
+RECORD = _Record()
+FACTS = Table(
+    {
+        "metric": Text(),
+        "parameters": Whole(0),
+        "seconds": Number(),
+        "device": Text(),
+        "about": Table(more=Anything()),
+    },
+    more=Anything(),
+)
+"""What is stored with curves."""

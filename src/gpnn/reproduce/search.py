@@ -22,10 +22,10 @@ from ..data.samples import Samples
 from ..data.tasks import higher_is_better
 from ..errors import InputError
 from ..files import write_text
+from ..lock import locked
 from ..train.device import pick_device
 from .data import load_data
 from .jobs import key_of
-from .lock import locked
 from .run_job import PIECE, OutOfTime
 from .search_log import LOG, Trial, TrialLog
 from .search_trial import (

@@ -7,13 +7,16 @@ after every training, so that a search that was killed resumes with what was fin
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
 from ..files import write_text
+from ..options import Number, Whole
+from ..schema import Anything, Maybe, Table, Text, read_lines
 from ..train.checkpoint import describe_difference
 
 __all__ = ["LOG", "Trial", "TrialLog"]
@@ -54,20 +57,15 @@ class TrialLog:
         self.trials: list[Trial] = []
         if not self.path.is_file():
             return
-        try:
-            first, *lines = map(json.loads, self.path.read_text(encoding="utf-8").splitlines())
-            there, self.trials = first["search"], [_trial(line) for line in lines]
-        except OSError as error:
-            raise InputError(f"Cannot read {self.path}: {error.strerror}.") from None
-        except (ValueError, KeyError, TypeError):
-            raise InputError(
-                f"{self.path} is no log of a search. Choose another folder with --out, or start "
-                "over there with --fresh."
-            ) from None
+        fix = "Choose another folder with --out, or start over there with --fresh."
+        lines = read_lines(self.path, (_HEAD, _TRIAL), fix)
+        if not lines.rows or lines.torn:
+            raise InputError(f"{self.path} is no log of a search. {fix}")
+        there = lines.rows[0]["search"]
+        self.trials = [Trial(**row) for row in lines.rows[1:]]
         if there != self.about:
             raise InputError(
-                f"{folder} holds another search ({describe_difference(there, self.about)}). "
-                "Choose another folder with --out, or start over there with --fresh."
+                f"{folder} holds another search ({describe_difference(there, self.about)}). {fix}"
             )
 
     def find(self, number: int, rung: int) -> Trial | None:
@@ -84,7 +82,14 @@ class TrialLog:
         write_text(self.path, text)
 
 
-def _trial(line: Mapping[str, Any]) -> Trial:
-    if set(line) != {field.name for field in fields(Trial)}:
-        raise KeyError
-    return Trial(**line)
+_HEAD = Table({"search": Table(more=Anything())})
+_TRIAL = Table(
+    {
+        **{name: Whole(1) for name in ("number", "rung", "epochs")},
+        "values": Table(more=Anything()),
+        **{name: Maybe(Number(-math.inf)) for name in ("value", "std")},
+        **{name: Maybe(Whole(0)) for name in ("epoch", "parameters")},
+        "seconds": Number(),
+        "reason": Text(),
+    }
+)

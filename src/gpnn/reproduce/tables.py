@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from ..errors import InputError
-from .jobs import BASES, Job, Row, quick_recipe
+from .jobs import BASES, NAMES, PEERS, Job, Row, quick_recipe
 from .paper import Cell, cells
+from .protocols import get_protocol
 from .recipe import Recipe, list_recipes, load_recipe
 from .tuned import TUNED, tuned_recipe, tuned_rows
 
@@ -38,8 +39,9 @@ PAPER = {
 OWN = {
     "tuned": "molecules, every model with a recipe of its own search",
     "seeds": "TU collections, 30 seeds",
+    "peers": "GIN, GPNN and the methods of the paper's tables, with what they cost",
 }
-"""Tables of ours that say whether a gain is established."""
+"""Tables of ours: whether a gain is established, and the paper's peers side by side."""
 
 TABLES = {**PAPER, **OWN}
 
@@ -60,7 +62,7 @@ class Column:
         table, dataset: as the paper has them.
         protocols: that its models are measured by.
         rows: the models that are trained; a GPNN comes after its base and its widened base.
-        quoted: methods whose published figures are shown and that are not trained.
+        quoted: methods whose published figures are shown where they are not measured.
     """
 
     table: str
@@ -103,6 +105,9 @@ def columns(table: str, added: Additions = NOTHING) -> list[Column]:
         raise InputError(f"The table {table} is counted, not trained.")
     if table in OWN and added != NOTHING:
         raise InputError(f"Datasets and base GNNs cannot be added to the table {table}.")
+    if table == "peers":
+        both = [column for name in _OF_PEERS for column in columns(name)]
+        return [replace(column, rows=rows) for column in both if (rows := _beside_peers(column))]
     held = [cell for cell in cells() if cell.table == table]
     if table == "tuned":
         return [
@@ -118,6 +123,16 @@ def columns(table: str, added: Additions = NOTHING) -> list[Column]:
     ]
     found += [_own_column(table, name) for name in added.datasets]
     return [_with_bases(column, added.bases) for column in found]
+
+
+def _beside_peers(column: Column) -> tuple[Row, ...]:
+    """The peers of a column with GIN and one GPNN; nothing where there is no peer."""
+    gpnn = next((row for row in column.rows if row.gpnn and row.scheme == "core-degree"), None)
+    kept = {row for row in column.rows if row.peer}
+    if not kept or gpnn is None:
+        return ()
+    kept |= {gpnn, gpnn.plain, gpnn.widened}
+    return tuple(row for row in column.rows if row in kept)
 
 
 def _own_column(table: str, dataset: str) -> Column:
@@ -183,12 +198,16 @@ def _column(table: str, dataset: str, held: Sequence[Cell]) -> Column:
             rows[Row(cell.method)] = None
         else:
             quoted[cell.method] = None
+            if cell.method in PEERS:
+                rows[Row(cell.method)] = None
+    if dataset in _ALL_PEERS and table == "graph-classification":
+        rows |= {Row(name): None for name in PEERS}
     return Column(table, dataset, protocols, _sorted(rows), (*quoted,))
 
 
 def _sorted(rows: Mapping[Row, None]) -> tuple[Row, ...]:
     """By base, those of the paper first; the base before GPNN on it."""
-    known = [*BASES, *dict.fromkeys(row.base for row in rows if row.base not in BASES)]
+    known = [*NAMES, *dict.fromkeys(row.base for row in rows if row.base not in NAMES)]
     return tuple(sorted(rows, key=lambda row: (known.index(row.base), row.gpnn, row.wide)))
 
 
@@ -199,6 +218,12 @@ CONTROLS = {
     }
 }
 """Rows of a table that the paper does not have, and what they are for."""
+
+_OF_PEERS = ("graph-classification", "regression")
+"""The tables in which the paper quotes other methods."""
+
+_ALL_PEERS = ("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY")
+"""Datasets on which all peers are trained, those too that the paper does not quote there."""
 
 _BLIND = {("ZINC-edge-features", "GCN")}
 """GCN does not read edge labels here: it would repeat its figure without them."""
@@ -219,7 +244,7 @@ def make_job(
         recipe = tuned_recipe(dataset, row) or recipe
     elif table == "seeds":
         recipe = replace(recipe, nested=replace(recipe.nested, trials=1, seeds=SEEDS))
-    recipe = recipe.for_base(BASES.get(row.base, row.base))
+    recipe = recipe.for_base(NAMES.get(row.base, row.base))
     return Job(quick_recipe(recipe) if quick else recipe, row, family, quick)
 
 
@@ -241,14 +266,17 @@ def jobs_of(
     quick: bool = False,
     recipes: Mapping[str, Recipe] | None = None,
     added: Additions = NOTHING,
+    protocols: Sequence[str] = (),
 ) -> list[Job]:
-    """The jobs of some tables, each once, those of a dataset after one another."""
+    """The jobs of some tables, each once, those of a dataset after one another; with ``protocols``
+    those that serve one of them alone."""
     found = {
         job.key: job
         for table in tables
         for column in columns(table, added)
         for row in selected(column, only)
         for family in column.families
+        if not protocols or {family} & {get_protocol(name).family for name in protocols}
         for job in [make_job(column.dataset, row, family, quick, recipes, table)]
     }
     if only and tables and not found:

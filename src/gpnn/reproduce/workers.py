@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from ..errors import InputError
+from ..errors import InputError, OutputError, explained
 from ..plugins import load_plugins_of_parent
 from .jobs import Job
 from .prefetch import Prefetch
@@ -130,6 +130,8 @@ def _attempt(
         return "done" if run_job(job, out, data, device, progress, end, wait, prefetch) else "busy"
     except OutOfTime:
         return "late"
+    except OutputError:
+        raise  # nothing that follows could be stored either
     except InputError as error:
         return f"refused: {error}"
     except torch.OutOfMemoryError as error:
@@ -165,11 +167,13 @@ def _in_processes(
                 what, number, value = events.get(timeout=_POLL)
             except queue.Empty:
                 if any(worker.exitcode not in (None, 0) for worker in crew):
-                    raise RuntimeError(
+                    raise InputError(
                         "A worker process was killed, perhaps because memory ran out. Run the "
                         "command again with fewer --jobs: it resumes."
                     ) from None
                 continue
+            if what == "ended by":
+                raise InputError(value)
             if what == "crash":
                 raise RuntimeError(value)
             if what == "over":
@@ -219,5 +223,9 @@ def _work(jobs: list[Job], settings: Settings, tasks: Any, events: Any) -> None:
             ending = _attempt(jobs[number], settings, tell)
             events.put(("ended", number, (ending, time.perf_counter() - began)))
         events.put(("over", None, None))
-    except Exception:
-        events.put(("crash", None, traceback.format_exc()))
+    except Exception as error:
+        message = explained(error)
+        if message is not None:
+            events.put(("ended by", None, message))
+        else:
+            events.put(("crash", None, traceback.format_exc()))

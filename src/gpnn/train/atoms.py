@@ -130,7 +130,7 @@ def _of_batch(model: GPNN, batch: GraphBatch) -> tuple[Tensor, Tensor, Tensor]:
     if head.counts is not None and head.count_norm is not None:
         u = u + _component_terms(model, batch, rank, owner)
     b = u.new_zeros(batch.num_graphs, u.shape[1]).index_add(0, owner, u)
-    whole = head.first_layer([model.embed(batch)], batch)
+    whole = head.first_layer(head.read([model.embed(batch)], batch), batch)
     if head.first is None:
         return u, whole, whole - b
     a = whole - b

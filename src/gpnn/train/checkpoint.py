@@ -1,8 +1,8 @@
 """The state of a training in one file that is replaced at once, checked when it is read back.
 
 Tensors lie in the safetensors file, everything else as JSON in its header. The header holds a
-SHA-256 of all tensors: a file with a flipped bit is refused. Random numbers are functions of seed,
-epoch and step, so there is no generator state to keep.
+SHA-256 of all tensors and one of itself: a file with a flipped bit is refused. Random numbers are
+functions of seed, epoch and step, so there is no generator state to keep.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as tensor_bytes
 from torch import Tensor
 
 from ..errors import InputError
-from ..files import atomic_path
+from ..files import reading, write_bytes
+from ..options import Number, Whole
+from ..schema import Anything, Table, Text, parse_json
 
 __all__ = ["CHECKPOINT", "Checkpoint", "describe_difference"]
 
 CHECKPOINT = "checkpoint.safetensors"
-FORMAT = "gpnn-checkpoint-2"
+FORMAT = "gpnn-checkpoint-3"
 
 
 class Checkpoint:
@@ -43,27 +45,41 @@ class Checkpoint:
         if not self.path.is_file():
             return 0, 0.0
         try:
-            with safe_open(self.path, "pt") as file:
+            with reading(self.path), safe_open(self.path, "pt") as file:
                 header = file.metadata() or {}
                 if header.get("format") != FORMAT:
                     raise InputError(
                         f"{self.path} was not written by this version of gpnn. Choose another "
                         "folder, or start over with --fresh (fresh=True)."
                     )
-                self._check_run(json.loads(header["run"]))
+                text = header.get("known", "")
+                if _text_digest(text) != header.get("known_sha256"):
+                    raise _Damaged("the checksum of its header does not match")
+                known = self._known(text)
+                self._check_run(known["run"])
+                if missing := sorted(set(state) - set(file.keys())):
+                    raise _Damaged(f"it lacks {missing[0]}")
+                for name, value in state.items():
+                    if tuple(file.get_slice(name).get_shape()) != tuple(value.shape):
+                        raise _Damaged(f"{name} has another shape")
                 tensors = {name: file.get_tensor(name) for name in state}
-            if _digest(tensors) != header["sha256"]:
-                raise ValueError("its checksum does not match")
-            for name, value in state.items():
-                value.copy_(tensors[name])
-            return int(header["epochs"]), float(header["seconds"])
-        except (SafetensorError, RuntimeError, OSError, ValueError, KeyError) as error:
-            if isinstance(error, InputError):
-                raise
+            if _digest(tensors) != known["sha256"]:
+                raise _Damaged("its checksum does not match")
+        except (SafetensorError, _Damaged) as error:
             raise InputError(
                 f"{self.path} is damaged ({error}). Delete it, or start over with --fresh "
                 "(fresh=True)."
             ) from None
+        for name, value in state.items():
+            value.copy_(tensors[name])
+        return known["epochs"], known["seconds"]
+
+    def _known(self, text: str) -> dict[str, Any]:
+        try:
+            known: dict[str, Any] = parse_json(text, HEADER)
+        except InputError as error:
+            raise _Damaged(str(error)) from None
+        return known
 
     def _check_run(self, there: Any) -> None:
         if there != self.run:
@@ -75,18 +91,28 @@ class Checkpoint:
     def keep(self, state: Mapping[str, Tensor], epochs: int, seconds: float) -> None:
         """Write the tensors, epochs done and seconds spent."""
         plain = {name: value.detach().cpu().contiguous() for name, value in state.items()}
-        header = {
-            "format": FORMAT,
-            "run": json.dumps(self.run),
-            "epochs": str(epochs),
-            "seconds": repr(seconds),
-            "sha256": _digest(plain),
-        }
-        with atomic_path(self.path) as temporary:
-            save_file(plain, temporary, metadata=header)
+        digest = _digest(plain)
+        known = json.dumps(
+            {"run": self.run, "epochs": epochs, "seconds": seconds, "sha256": digest}
+        )
+        header = {"format": FORMAT, "known": known, "known_sha256": _text_digest(known)}
+        write_bytes(self.path, tensor_bytes(plain, metadata=header))
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)
+
+
+class _Damaged(Exception):
+    """What is wrong with a file."""
+
+
+HEADER = Table(
+    {"run": Table(more=Anything()), "epochs": Whole(0), "seconds": Number(), "sha256": Text(64)}
+)
+
+
+def _text_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _digest(tensors: Mapping[str, Tensor]) -> str:

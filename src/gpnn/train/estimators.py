@@ -21,11 +21,12 @@ from ..data.objects import read_inputs, read_labels
 from ..data.raw import Raw
 from ..data.samples import Samples, encode_descriptors, fit_descriptors
 from ..data.split import Split, calibration_splits, make_folds, make_split
-from ..data.targets import class_names
+from ..data.targets import check_labels, class_names
 from ..data.tasks import Task
 from ..errors import InputError
 from .fit import fit
 from .model_file import Loaded, load_model, save_model
+from .setup import named_model
 from .train_config import TrainConfig
 
 __all__ = ["GPNNClassifier", "GPNNEstimator", "GPNNRegressor"]
@@ -47,6 +48,8 @@ class GPNNEstimator(BaseEstimator):
             :class:`~gpnn.graph.structure.Structure`.
         hidden, block, join, virtual_node, readout, gpnn: as in
             :class:`~gpnn.nn.config.GPNNConfig`.
+        model: ``gpnn``, or another method by name (``cin``, ``esan``, …, see
+            :data:`~gpnn.nn.peers.PEERS`), or a base GNN alone; what belongs to GPNN is then unused.
         base: the base GNN by name, or a module of your own, ``None`` for none; ``"auto"`` is
             ``gine`` where edges have labels or features, else ``gin``.
         dropout: ``"auto"`` is 0.5 for a classifier and 0 for a regressor.
@@ -85,6 +88,7 @@ class GPNNEstimator(BaseEstimator):
         block: str = "residual",
         join: str = "beside",
         virtual_node: bool = False,
+        model: str = "gpnn",
         base: Any = "auto",
         readout: str = "sum",
         gpnn: bool = True,
@@ -114,6 +118,7 @@ class GPNNEstimator(BaseEstimator):
         self.block = block
         self.join = join
         self.virtual_node = virtual_node
+        self.model = model
         self.base = base
         self.readout = readout
         self.gpnn = gpnn
@@ -161,6 +166,8 @@ class GPNNEstimator(BaseEstimator):
         config, run = loaded.config, loaded.about.get("run", {})
         options = {name: getattr(config, name) for name in (*_MODEL, "base")}
         options |= {name: getattr(config.structure, name) for name in _STRUCTURE}
+        if config.peer is not None:
+            options |= {"model": config.base, "base": "auto", "gpnn": True}
         options["dropout"] = run.get("model", {}).get("dropout", config.dropout)
         options["folds"] = loaded.about.get("folds") or None
         options["ensemble"] = 1 if options["folds"] else len(loaded.members)
@@ -188,6 +195,7 @@ class GPNNEstimator(BaseEstimator):
             for name in ("base", "dropout")
             if not isinstance(getattr(self, name), str) or getattr(self, name) != "auto"
         }
+        options |= named_model(self.model)
         settings = {name: _plain(getattr(self, name)) for name in _TRAIN}
         settings["halve_every"] = max(1, int(settings["epochs"]) // 2)
         folds = None if self.folds is None else make_folds(samples, _plain(self.folds), seed)
@@ -236,8 +244,7 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
 
     def fit(self, X: Any, y: Any) -> GPNNClassifier:
         """Learn from a list of graphs and one class per graph: texts or numbers."""
-        raw = read_inputs(X)
-        labels = read_labels(y, len(raw.graphs))
+        raw, labels = _read(X, y)
         if labels.ndim != 1:
             raise InputError(f"y must hold one class per graph; got shape {labels.shape}.")
         try:
@@ -245,7 +252,10 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
         except (TypeError, ValueError) as error:
             raise InputError(f"y holds no classes: {error}") from None
         if kind == "continuous":
-            raise InputError("y holds numbers that are no classes. Take GPNNRegressor for them.")
+            raise InputError(
+                "Unknown label type: y holds continuous numbers, which are no classes. Take "
+                "GPNNRegressor for them."
+            )
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             only = _plain(self.classes_[0])
@@ -279,10 +289,14 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
 
     _task = Task.REGRESSION
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
     def fit(self, X: Any, y: Any) -> GPNNRegressor:
         """Learn from a list of graphs and a number per graph, or an array [graphs, targets]."""
-        raw = read_inputs(X)
-        labels = read_labels(y, len(raw.graphs))
+        raw, labels = _read(X, y)
         try:
             values = labels.astype(np.float64)
         except (TypeError, ValueError) as error:
@@ -300,7 +314,11 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
         )
         raw = _with_target(raw, *names)
         encoder = Encoder.fit(raw, Task.REGRESSION, ())
-        self._fit(raw, encoder, torch.from_numpy(table).float(), flat=self._flat)
+        target = torch.from_numpy(table).float()
+        if not bool(torch.isfinite(target).all()):
+            raise InputError("y holds numbers beyond the range of 32-bit floats. Scale them first.")
+        check_labels(target, Task.REGRESSION, (), raw.ids)
+        self._fit(raw, encoder, target, flat=self._flat)
         return self
 
     def _restore(self, loaded: Loaded) -> None:
@@ -322,6 +340,15 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
             raise InputError(f"There were too few rows to calibrate on for the level {level:g}.")
         ends = found[..., None] + np.array([-1.0, 1.0]) * np.array(halves, np.float64)[:, None]
         return ends[:, 0] if self._flat else ends
+
+
+def _read(X: Any, y: Any) -> tuple[Raw, NDArray[Any]]:
+    """Graphs with their labels, two at least."""
+    raw = read_inputs(X)
+    labels = read_labels(y, len(raw.graphs))
+    if len(labels) < 2:
+        raise InputError("X holds one graph (n_samples = 1): too few to learn from.")
+    return raw, labels
 
 
 def _samples(raw: Raw, encoder: Encoder, y: Tensor | None) -> Samples:
@@ -355,8 +382,6 @@ def _with_target(raw: Raw, *names: str) -> Raw:
 def _validated(samples: Samples, share: float, seed: int) -> Split:
     """Training and validation part; no class is in the validation part alone."""
     count = len(samples)
-    if count < 2:
-        raise InputError("X holds one graph: too few to learn from.")
     split = make_split(samples, seed, valid=share, test=0.0)
     assert samples.y is not None
     if not samples.task.has_classes:

@@ -17,6 +17,8 @@ from torch import Tensor
 from ..data.samples import Samples, load_dataset
 from ..data.split import Split, make_split
 from ..errors import InputError
+from ..files import writing
+from ..graph.readers.files import InputNote
 from ..graph.vocabulary import UnseenColours
 from ..nn.model import GPNN
 from ..options import Whole
@@ -211,7 +213,7 @@ def _keep(
     about: dict[str, Any] = {
         "task": str(samples.task),
         "metric": samples.metric,
-        "chosen_by": samples.task.chosen_by(samples.outputs),
+        "chosen_by": _chosen_by(samples, [row[1] for row in rows]),
         "metrics": metrics,
         "members": apart,
         "folds": len(splits) if _is_folds(splits) else 0,
@@ -230,6 +232,13 @@ def _keep(
         loaded, tuple(splits), tuple(about["histories"]), tuple(about["best_epochs"]),
         tuple(apart), metrics, answers, first.resumed,
     )  # fmt: skip
+
+
+def _chosen_by(samples: Samples, histories: Sequence[list[dict[str, Any]]]) -> str:
+    """What chose the epochs: the loss where the metric is undefined on every validation part."""
+    name = samples.task.chosen_by(samples.outputs)
+    known = any(f"valid_{name}" in record for history in histories for record in history)
+    return name if known else "loss"
 
 
 def _history(trained: Trained, number: int, train: TrainConfig) -> list[dict[str, Any]]:
@@ -261,6 +270,7 @@ def _measure(
     assert samples.y is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnseenColours)
+        warnings.simplefilter("ignore", InputNote)  # told when the training was prepared
         scores = loaded.predict_members(samples)
     apart = []
     for number, one in enumerate(splits):
@@ -351,7 +361,5 @@ def _check_place(folder: Path, setup: Setup) -> None:
         )
     if folder.is_file():
         raise InputError(f"{folder} is a file. Name a folder.")
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"Cannot write into {folder}: {error.strerror}.") from None

@@ -221,6 +221,8 @@ def _train(
     schedule, began = staged.schedule, time.perf_counter()
     if device.type == "cpu":
         keep_freed_memory()
+    elif device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
     trainer = Trainer(staged, device, keep_best)
     kept = None if folder is None else Checkpoint(folder, describe(staged, keep_best))
     resumed, spent = (0, 0.0) if kept is None else kept.restore(trainer.state())
@@ -267,6 +269,8 @@ def _train(
         "replicas": len(staged.replicas),
         "captured": train.captured,
     }
+    if device.type == "cuda":
+        about["memory_bytes"] = torch.cuda.max_memory_allocated(device)
     names = trainer.metrics
     found = Curves(
         names[1],

@@ -1,16 +1,18 @@
 """Model files: ``model.safetensors`` (weights) and ``model.json`` (everything else) in a folder.
 
 A folder holds one model, or several that answer together. The JSON names the SHA-256 of the
-weights and is written last, so that a torn pair is noticed. Nothing is pickled.
+weights and of its own content and is written last, so that a torn pair or a flipped bit is noticed.
+Nothing is pickled.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import platform
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,11 +28,14 @@ from ..data.encoder import Encoder
 from ..data.samples import Samples
 from ..data.tasks import Task
 from ..errors import InputError
-from ..files import atomic_path, write_text
+from ..files import reading, user_path, write_bytes, write_text
 from ..graph.vocabulary import UnseenColours, Vocabulary
+from ..nn.bases import BASES
 from ..nn.config import GPNNConfig
 from ..nn.model import GPNN
 from ..nn.prepare import Prepared
+from ..options import Choice, Number, Whole
+from ..schema import Anything, ListOf, Maybe, Numbers, Table, Text, read_json
 from .checkpoint import CHECKPOINT
 from .conformal import LEVEL, Calibration
 from .setup import prepare_samples
@@ -207,61 +212,133 @@ def save_model(folder: str | Path, loaded: Loaded) -> None:
         "versions": versions(),
         "about": dict(loaded.about),
     }
+    card["sha256"] = _digest(card)
     text = json.dumps(card, ensure_ascii=False, allow_nan=False)
-    with atomic_path(folder / WEIGHTS) as temporary:
-        temporary.write_bytes(weights)
+    write_bytes(folder / WEIGHTS, weights)
     write_text(folder / CARD, text)
 
 
 def load_model(folder: str | Path, device: torch.device | str = "cpu") -> Loaded:
     """Read a model folder (or the ``model.json`` in it)."""
-    folder = Path(folder).expanduser()
+    folder = user_path(folder)
     folder = folder.parent if folder.name == CARD else folder
     card = _card(folder / CARD)
-    try:
+    if not (folder / WEIGHTS).is_file():
+        raise InputError(f"{folder} has no {WEIGHTS}. Copy both files of the model.")
+    with reading(folder / WEIGHTS):
         weights = (folder / WEIGHTS).read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"{folder} has no readable {WEIGHTS} ({error.strerror}). Copy both files of the model."
-        ) from None
     damaged = f"The model in {folder} is damaged"
-    if hashlib.sha256(weights).hexdigest() != card.get("weights"):
+    if hashlib.sha256(weights).hexdigest() != card["weights"]:
         raise InputError(
             f"{damaged}: {WEIGHTS} is not the file that {CARD} was written for. Copy both again, "
             "or train again with --fresh."
         )
     try:
         tensors = read_tensors(weights)
+    except SafetensorError as error:
+        raise InputError(f"{damaged}: {error}. Copy it again.") from None
+    try:
+        encoder = Encoder.from_dict(card["encoder"])
         members = tuple(
             _member(content, {
                 name.removeprefix(f"{number}."): value
                 for name, value in tensors.items() if name.startswith(f"{number}.")
-            }, device, damaged)
+            }, device)
             for number, content in enumerate(card["members"])
         )  # fmt: skip
-        if not members:
-            raise InputError(f"{damaged}: it holds no network. Copy it again.")
-        about = {**card["about"], "versions": card["versions"]}
+        _check_fit(encoder, members)
         held = card.get("calibration")
         calibration = None if held is None else Calibration.from_dict(held)
-        return Loaded(members, Encoder.from_dict(card["encoder"]), about, calibration)
-    except (KeyError, TypeError, AttributeError, SafetensorError) as error:
-        raise InputError(f"{damaged}: {error}. Copy it again.") from None
+    except InputError as error:
+        raise InputError(f"{damaged}: {error} Copy it again.") from None
+    about = {**card["about"], "versions": card["versions"]}
+    return Loaded(members, encoder, about, calibration)
 
 
 def _member(
-    content: dict[str, Any], tensors: dict[str, Tensor], device: torch.device | str, damaged: str
+    content: dict[str, Any], tensors: dict[str, Tensor], device: torch.device | str
 ) -> Member:
+    """A network; its shape is compared with that of the weights before it is made."""
     config = GPNNConfig.from_dict(content["config"])
     vocabulary = Vocabulary.from_dict(content["vocabulary"])
+    if config.gpnn and config.parts != vocabulary.size + 1:
+        raise InputError(f"{config.parts} parts in a vocabulary of {vocabulary.size} colours.")
+    _check_size(config, tensors)
+    if config.base in (None, *BASES):  # the factory of a user may compute with what it makes
+        with torch.device("meta"), torch.random.fork_rng([]):
+            _check_shapes(_made(config, vocabulary), tensors)
     with torch.random.fork_rng([]):
-        model = GPNN(config, vocabulary=vocabulary)
-    shapes = {name: value.shape for name, value in model.state_dict().items()}
-    if {name: value.shape for name, value in tensors.items()} != shapes:
-        raise InputError(f"{damaged}: the weights do not fit its configuration. Copy it again.")
+        model = _made(config, vocabulary)
+    _check_shapes(model, tensors)
     model.load_state_dict(tensors)
     shift, scale = tuple(content["shift"]), tuple(content["scale"])
+    if len(shift) != len(scale) or len(scale) not in (0, config.outputs):
+        raise InputError(f"{len(scale)} scales for {config.outputs} outputs.")
     return Member(model.to(device).eval(), vocabulary, shift, scale)
+
+
+def _check_shapes(model: GPNN, tensors: Mapping[str, Tensor]) -> None:
+    wanted = {name: (value.shape, value.dtype) for name, value in model.state_dict().items()}
+    if {name: (value.shape, value.dtype) for name, value in tensors.items()} != wanted:
+        raise InputError("the weights do not fit its configuration.")
+
+
+def _check_size(config: GPNNConfig, tensors: Mapping[str, Tensor]) -> None:
+    """Refuse numbers that no tensor of the file bears out, before anything of that size is made."""
+    there = sum(value.numel() for value in tensors.values())
+    sizes = {"hidden": config.hidden, "outputs": config.outputs, "features": config.features,
+             "parts": config.parts if config.gpnn else 0, "edge_features": config.edge_features,
+             "edge_labels": config.edge_labels, "codes": sum(config.codes)}  # fmt: skip
+    for name, size in sizes.items():
+        if size > there:
+            raise InputError(f"{name} is {size:,}, and the weights are {there:,} numbers.")
+
+
+def _made(config: GPNNConfig, vocabulary: Vocabulary) -> GPNN:
+    try:
+        return GPNN(config, vocabulary=vocabulary)
+    except (RuntimeError, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"its configuration makes no network ({error}).") from None
+
+
+def _check_fit(encoder: Encoder, members: Sequence[Member]) -> None:
+    """What the networks read and answer is what the encoder gives and names."""
+    wanted = len(encoder.outputs)
+    for member in members:
+        config = member.model.config
+        read = (config.outputs, config.features, tuple(config.codes), config.edge_labels)
+        given = (wanted, encoder.features, encoder.codes, len(encoder.edges))
+        if read != given or config.edge_features != encoder.edge_features:
+            raise InputError("its networks do not fit its encoder.")
+
+
+_CARD = Table(
+    {
+        "format": Choice((FORMAT,)),
+        "version": Whole(VERSION, VERSION),
+        "weights": Text(64),
+        "members": ListOf(
+            Table(
+                {
+                    "config": Table({"structure": Table(more=Anything())}, more=Anything()),
+                    "vocabulary": Table(
+                        {"scheme": Text(), "colours": ListOf(Numbers()), "pairs": Maybe(Numbers(0))}
+                    ),
+                    "shift": ListOf(Number(-math.inf)),
+                    "scale": ListOf(Number(above=True)),
+                }
+            ),
+            least=1,
+        ),
+        "encoder": Table(more=Anything()),
+        "versions": Table(more=Anything()),
+        "about": Table(more=Anything()),
+    },
+    {"sha256": Text(64), "calibration": Maybe(Table(more=Anything()))},
+)
+"""What ``model.json`` holds; the fields of the networks have rules of their own."""
 
 
 def _card(path: Path) -> dict[str, Any]:
@@ -276,10 +353,8 @@ def _card(path: Path) -> dict[str, Any]:
             f"{path.parent} {why}. Name the folder that 'gpnn train' or the save of an estimator "
             "wrote."
         )
-    try:
-        card = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is damaged: not JSON ({error}). Copy the model again.") from None
+    copy = "Copy the model again."
+    card = read_json(path, Anything(), copy)
     if not isinstance(card, dict) or card.get("format") != FORMAT:
         raise InputError(f"{path} was not written by gpnn: it does not say 'format': '{FORMAT}'.")
     version = card.get("version")
@@ -293,7 +368,19 @@ def _card(path: Path) -> dict[str, Any]:
             f"{path} has format version {version}, written by gpnn 0.1, whose networks had another "
             "shape. Train the model again, or use gpnn 0.1 for it."
         )
-    return card
+    try:
+        checked: dict[str, Any] = _CARD.read("", card)
+    except InputError as error:
+        raise InputError(f"{path} is damaged: {error} {copy}") from None
+    if "sha256" in card and card["sha256"] != _digest(card):
+        raise InputError(f"{path} is damaged: it is not what was saved. {copy}")
+    return checked
+
+
+def _digest(card: Mapping[str, Any]) -> str:
+    """A hash of everything else in the file."""
+    rest = {name: value for name, value in card.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def versions() -> dict[str, str]:

@@ -16,23 +16,27 @@ from torch import Tensor, nn
 
 from ..data.raw import DEGREE
 from ..data.samples import Samples
-from ..data.structure_cache import cached_classes, cached_partition
+from ..data.structure_cache import cached_classes, cached_partition, cached_peer
 from ..data.tasks import Task
 from ..errors import InputError
 from ..graph.partition import Partition
 from ..graph.structure import Structure
 from ..graph.vocabulary import Vocabulary
-from ..nn.bases import BASES
+from ..nn.bases import BASES, known_bases
 from ..nn.config import GPNNConfig, Level, usual_weights
 from ..nn.model import GPNN
 from ..nn.part_weights import forget_parts
+from ..nn.peers import PEERS, peer_of
 from ..nn.prepare import Prepared, label_codes, prepare_graphs
 from .replica import Replica
 from .resident.build import build_resident
 from .resident.tables import Resident
 from .seeded import Seeded
 
-__all__ = ["CPU", "Setup", "base_alone", "model_config", "prepare_samples", "set_up"]
+__all__ = [
+    *("CPU", "Setup", "base_alone", "model_config", "named_model", "prepare_samples"),
+    "set_up",
+]
 
 IntArray = NDArray[np.int64]
 CPU = torch.device("cpu")
@@ -71,6 +75,19 @@ def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GP
     if task.node_level and encoder.features and not encoded:
         usual |= {"encoder": None, "norm": None, "head": "linear"}
     return GPNNConfig.make(**{**usual, **options, **decided})
+
+
+def named_model(name: str) -> dict[str, Any]:
+    """The options that the name of a model stands for: ``gpnn``, a peer with its options, such as
+    ``cin:rings=8``, or a base GNN alone."""
+    if name == "gpnn":
+        return {}
+    if peer_of(name) is None and name not in known_bases():
+        raise InputError(
+            f"There is no model {name!r}. Choose gpnn, {', '.join(PEERS)} (with options, such as "
+            f"cin:rings=8), or a base GNN alone: {', '.join(known_bases())}."
+        )
+    return {"base": name, "gpnn": False}
 
 
 def base_alone(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,7 +132,8 @@ class Setup:
     @property
     def stackable(self) -> bool:
         """Whether several networks can be made one: all but those around a user's module."""
-        return self.config.base is None or self.config.base in BASES
+        config = self.config
+        return config.base is None or config.base in BASES or config.peer is not None
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -291,6 +309,9 @@ def prepare_samples(
         descriptors=samples.descriptors if config.descriptors else None,
         cut=cut,
         classes=classes,
+        peer_structure=None
+        if config.peer is None
+        else cached_peer(graphs, config.peer, config.edged),
     )
 
 

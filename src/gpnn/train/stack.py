@@ -37,7 +37,8 @@ def stack(
             for name in list(module._buffers):
                 module._buffers[name] = torch.stack([getattr(peer, name) for peer in peers])
         if isinstance(module, Dropout):
-            module.draw = Draw(seeds, step, rates, site)
+            own = torch.full_like(rates, module.p) if module.fixed else rates
+            module.draw = Draw(seeds, step, own, site)
             site += 1
     return out
 

@@ -35,12 +35,12 @@ def test_a_gzip_file_of_zeros_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
     path = tmp_path / "zeros.csv.gz"
     path.write_bytes(gzip.compress(bytes(10**6)))
     assert len(read_bytes(path)) == 10**6
-    monkeypatch.setattr(files, "SMALL", 1000)
+    monkeypatch.setattr("gpnn.sizes.SMALL", 1000)
     with pytest.raises(InputError, match="unpacks to more than 200 times its size"):
         read_bytes(path)
 
 
 def test_a_header_of_sparse6_alone_asks_for_nothing() -> None:
-    with pytest.raises(InputError, match="vertices; sparse6 of up to 10,000,000 is read"):
+    with pytest.raises(InputError, match="vertices; sparse6 of up to 100,000 is read"):
         parse_graph6(":~~~~~~~~")
     assert parse_graph6(":Bc").num_nodes == 3

@@ -196,7 +196,9 @@ def test_choice_of_format(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'\.xyz' is not known. Known are \.edges, .*graph6"):
         read_graphs(tmp_path / "a.xyz")
     assert read_graphs(tmp_path / "a.xyz", format="edges").num_edges == 1
-    with pytest.raises(InputError, match=r"no format 'gml'\. Choose from edges, graphml"):
+    with pytest.raises(
+        InputError, match=r"no format 'gml'\. Did you mean graphml. Choose from edges, graphml"
+    ):
         read_graphs(tmp_path / "a.xyz", format="gml")
     with pytest.raises(InputError, match=r"format edges .* does not take column"):
         read_graphs(tmp_path / "a.xyz", format="edges", column="x")

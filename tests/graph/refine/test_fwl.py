@@ -68,7 +68,7 @@ def test_the_witness_is_a_vertex_even_where_pairs_part_first() -> None:
 
 
 def test_memory_is_asked_for_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpnn.graph.refine.inputs.available_bytes", lambda: 2**30)
+    monkeypatch.setattr("gpnn.sizes.available_bytes", lambda: 2**30)
     with pytest.raises(InputError, match=r"2-FWL on a graph of 9,000 vertices would need 5\.6 GiB"):
         fwl(to_set([nx.empty_graph(9000)]))
 

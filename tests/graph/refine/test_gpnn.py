@@ -165,7 +165,7 @@ def test_bad_options_are_refused() -> None:
 
 
 def test_memory_is_asked_for_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpnn.graph.refine.inputs.available_bytes", lambda: 2**20)
+    monkeypatch.setattr("gpnn.sizes.available_bytes", lambda: 2**20)
     graphs = to_set([nx.path_graph(3), nx.cycle_graph(400)])
     message = r"interactions='pairs' on a graph of 400 vertices would need 0\.0 GiB of memory"
     with pytest.raises(InputError, match=message):

@@ -103,6 +103,6 @@ def test_bad_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for rounds in (-1, 1.5, True):
         with pytest.raises(InputError, match="rounds must be a whole number from 0"):
             gpnn(graphs, None, rounds=rounds)  # type: ignore[arg-type]
-    monkeypatch.setattr("gpnn.graph.refine.inputs.available_bytes", lambda: 48 * 50)
+    monkeypatch.setattr("gpnn.sizes.available_bytes", lambda: 48 * 50)
     with pytest.raises(InputError, match=r"memory ran out at graph 1.*Give rounds=k"):
         wl(to_set([nx.path_graph(3), nx.path_graph(30)]))

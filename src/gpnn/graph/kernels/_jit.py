@@ -7,10 +7,20 @@ from typing import Any
 
 import numba
 
-__all__ = ["jit"]
+__all__ = ["compiled", "jit"]
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` without the interpreter and cache the machine code on disk."""
-    compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
+    return compiled(function)
+
+
+def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Compile with further options; where no folder for the machine code can be written, it is
+    compiled in every process."""
+    usual = {"nogil": True, "error_model": "numpy", **options}
+    try:
+        found: Callable[..., Any] = numba.njit(cache=True, **usual)(function)
+    except RuntimeError:  # numba finds no such folder
+        found = numba.njit(**usual)(function)
+    return found

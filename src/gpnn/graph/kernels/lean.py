@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
+from ._jit import compiled
 
 __all__ = ["lean"]
 
@@ -18,7 +18,4 @@ def lean(function: Callable[..., Any]) -> Callable[..., Any]:
     needless; a loop keeps it from that. Where a call does little else this took two thirds of the
     time.
     """
-    compiled: Callable[..., Any] = numba.njit(
-        cache=True, nogil=True, error_model="numpy", _nrt=False
-    )(function)
-    return compiled
+    return compiled(function, _nrt=False)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
+from ...files import exists, user_path
+from ...text import did_you_mean
 from ..graphs import Graphs
 from .files import InputNote, one_of
 
@@ -66,8 +68,8 @@ def read_graphs(path: str | Path, format: str | None = None, **options: Any) -> 
             is read as SMILES when ``column`` is given or its header names such a column.
         options: ``num_nodes`` for edge lists; ``column`` and ``bad`` for SMILES.
     """
-    path = Path(path).expanduser()
-    if not path.exists():
+    path = user_path(path)
+    if not exists(path):
         raise InputError(f"There is no file or folder {path}. Check the path.")
     options = {name: value for name, value in options.items() if value is not None}
     if path.is_file() and path.suffix.lower() == ".zip":
@@ -95,7 +97,10 @@ def _load(name: str) -> Callable[..., Any]:
 
 def _named(name: str) -> Format:
     if name not in FORMATS:
-        raise InputError(f"There is no format {name!r}. Choose from {one_of(list(FORMATS))}.")
+        meant = did_you_mean(str(name), FORMATS)
+        raise InputError(
+            f"There is no format {name!r}.{meant} Choose from {one_of(list(FORMATS))}."
+        )
     return FORMATS[name]
 
 

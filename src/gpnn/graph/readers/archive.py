@@ -2,8 +2,8 @@
 
 A member with an absolute path, ``..`` or a symbolic link is refused, and so is an archive of more
 than MAX_FILES files or MAX_BYTES bytes once unpacked. The folder is named by the content's SHA-256
-and appears whole or not at all: it is filled under another name, then renamed, so that two
-processes may unpack at once.
+and appears whole or not at all: it is filled under another name, then renamed, by one process at a
+time; what a killed process left is removed.
 """
 
 from __future__ import annotations
@@ -13,67 +13,74 @@ import os
 import shutil
 import stat
 import sys
-import tempfile
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from ...errors import InputError
+from ...errors import InputError, OutputError
+from ...files import home, reading, user_path, writing
+from ...lock import locked
+from ...sizes import check_unpacked
 
 __all__ = ["MAX_BYTES", "MAX_FILES", "cache_root", "unpack"]
 
 MAX_FILES = 10_000
 MAX_BYTES = 4 * 2**30
 _CHUNK = 2**20
+_DRAFT = ".unpacking-"
 
 
 def cache_root() -> Path:
     """``$GPNN_CACHE``, or the user's cache folder of the platform."""
     given = os.environ.get("GPNN_CACHE")
     if given:
-        return Path(given).expanduser()
+        return user_path(given)
     if os.environ.get("XDG_CACHE_HOME"):
         return Path(os.environ["XDG_CACHE_HOME"]) / "gpnn"
     if sys.platform == "win32" and os.environ.get("LOCALAPPDATA"):
         return Path(os.environ["LOCALAPPDATA"]) / "gpnn" / "cache"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "gpnn"
-    return Path.home() / ".cache" / "gpnn"
+        return home() / "Library" / "Caches" / "gpnn"
+    return home() / ".cache" / "gpnn"
 
 
 def unpack(path: Path) -> Path:
     """The folder in the cache that holds the unpacked archive."""
-    try:
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
+    with reading(path), path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     parent = cache_root() / "unpacked"
     target = parent / f"{path.stem}-{digest[:16]}"
     if target.is_dir():
         return target
-    try:
+    with writing_cache(parent):
         parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=parent))
-    except OSError as error:
-        raise InputError(
-            f"The cache {parent} cannot be written ({error.strerror or error}). "
-            "Set GPNN_CACHE to a folder of yours."
-        ) from None
-    try:
-        _extract(path, draft)
-        _settle(draft, target)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        lock = parent / f".{target.name}.lock"
+        with locked(lock):  # another process may be at it
+            for leftover in parent.glob(f"{_DRAFT}{target.name}-*"):
+                shutil.rmtree(leftover, ignore_errors=True)
+            if not target.is_dir():
+                draft = parent / f"{_DRAFT}{target.name}-{os.getpid()}"
+                draft.mkdir()
+                try:
+                    _extract(path, draft)
+                    draft.rename(target)
+                finally:
+                    shutil.rmtree(draft, ignore_errors=True)
+                    with suppress(OSError):
+                        lock.unlink()
     return target
 
 
-def _settle(draft: Path, target: Path) -> None:
+@contextmanager
+def writing_cache(folder: Path) -> Iterator[None]:
+    """Errors of the system while something is put into the cache."""
     try:
-        draft.rename(target)
-    except OSError:
-        if not target.is_dir():  # no other process was first: a real failure
-            raise
+        with writing(folder):
+            yield
+    except OutputError as error:
+        raise OutputError(f"{error} Set GPNN_CACHE to a folder of yours.") from None
 
 
 def _extract(path: Path, folder: Path) -> None:
@@ -81,6 +88,7 @@ def _extract(path: Path, folder: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             _check(path, members)
+            check_unpacked(path, path.stat().st_size, sum(one.file_size for one in members))
             left = MAX_BYTES
             for member in members:
                 if not member.is_dir():
@@ -89,8 +97,6 @@ def _extract(path: Path, folder: Path) -> None:
         raise InputError(
             f"{path} is truncated or not a readable zip ({error}). Get the file again."
         ) from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be unpacked: {error.strerror or error}.") from None
 
 
 def _check(path: Path, members: list[zipfile.ZipInfo]) -> None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import gzip
+import re
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
+from ...files import reading
+from ...sizes import check_unpacked, most_unpacked
 
-__all__ = ["MAX_FILE_BYTES", "InputNote", "note", "one_of", "read_bytes", "where"]
+__all__ = ["MAX_FILE_BYTES", "InputNote", "note", "notes_once", "one_of", "read_bytes", "where"]
 
 MAX_FILE_BYTES = 4 * 2**30
 """Largest file read into memory, after decompression: 4 GiB."""
-MAX_RATIO, SMALL = 200, 2**26
-"""A gzip file may unpack to so many times its size, or to 64 MiB."""
 CHUNK = 2**24
 
 
@@ -27,6 +30,23 @@ class InputNote(UserWarning):
 def note(message: str) -> None:
     """Tell the caller what was ignored."""
     warnings.warn(message, InputNote, stacklevel=3)
+
+
+@contextmanager
+def notes_once() -> Iterator[None]:
+    """Notes on the graphs of one source, each kind of them once, with the number of graphs."""
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        yield
+    first: dict[tuple[type[Warning], str], str] = {}
+    counts: Counter[tuple[type[Warning], str]] = Counter()
+    for item in noted:
+        key = (item.category, re.sub(r"[\d,]*\d", "#", str(item.message)))
+        first.setdefault(key, str(item.message))
+        counts[key] += 1
+    for key, message in first.items():
+        more = f" The same in {counts[key] - 1:,} more." if counts[key] > 1 else ""
+        warnings.warn(f"{message}{more}", key[0], stacklevel=4)
 
 
 def where(path: Path, line: int) -> str:
@@ -42,26 +62,20 @@ def one_of(options: Sequence[str]) -> str:
 def read_bytes(path: Path) -> bytes:
     """The whole file; ``.gz`` is decompressed."""
     packed = path.suffix.lower() == ".gz"
-    try:
+    with reading(path):
         size = path.stat().st_size
-        most = max(SMALL, MAX_RATIO * size) if packed else MAX_FILE_BYTES
-        with gzip.open(path) if packed else path.open("rb") as stream:
-            raw = _read(stream, min(most, MAX_FILE_BYTES))
-    except FileNotFoundError:
-        raise InputError(f"There is no file {path}. Check the path.") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(
-            f"{path} is truncated or not gzip ({error}). Get the file again."
-        ) from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
+        most = most_unpacked(size) if packed else MAX_FILE_BYTES
+        try:
+            with gzip.open(path) if packed else path.open("rb") as stream:
+                raw = _read(stream, min(most, MAX_FILE_BYTES))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(
+                f"{path} is truncated or not gzip ({error}). Get the file again."
+            ) from None
     if len(raw) > MAX_FILE_BYTES:
         raise InputError(f"{path} is larger than {MAX_FILE_BYTES // 2**30} GiB. Split it.")
-    if len(raw) > most:
-        raise InputError(
-            f"{path} unpacks to more than {MAX_RATIO} times its size, which no real table does. If "
-            "it is in order, unpack it first."
-        )
+    if packed:
+        check_unpacked(path, size, len(raw))
     return raw
 
 

@@ -28,8 +28,8 @@ Place = Callable[[int], str]
 
 _MAGIC = re.compile(rb"\A>>(graph6|sparse6)<<")
 
-MAX_SPARSE = 10_000_000
-"""Vertices of a graph in sparse6, whose header alone may name billions."""
+MAX_SPARSE, PER_BYTE = 100_000, 100
+"""Vertices of a graph in sparse6, whose header alone may name billions; more for a longer line."""
 
 
 def read_graph6(path: Path) -> Graphs:
@@ -78,13 +78,7 @@ def _decode(lines: list[bytes], place: Place) -> Graphs:
     text = np.frombuffer(b"".join(lines), np.uint8)
     length = np.array([len(line) for line in lines], np.int64)
     start = np.cumsum(length) - length
-    wrong = np.flatnonzero((text < 63) | (text > 126))
-    if len(wrong):
-        line = int(np.searchsorted(start, wrong[0], side="right") - 1)
-        raise InputError(
-            f"{place(line)}: byte {chr(text[wrong[0]])!r} does not occur in graph6 "
-            "(only '?' to '~')."
-        )
+    _check_bytes(text, lambda at: place(int(np.searchsorted(start, at, side="right") - 1)))
     sizes, body = _sizes(text, start, length, place)
     huge = np.flatnonzero(sizes >= 2**31)
     if len(huge):
@@ -102,6 +96,15 @@ def _decode(lines: list[bytes], place: Place) -> Graphs:
             "The line is truncated or not graph6."
         )
     return _edges(text, start + body, sizes, pairs, expected, place)
+
+
+def _check_bytes(text: NDArray[np.uint8], place: Place) -> None:
+    wrong = np.flatnonzero((text < 63) | (text > 126))
+    if len(wrong):
+        raise InputError(
+            f"{place(int(wrong[0]))}: byte {chr(text[wrong[0]])!r} does not occur in graph6 "
+            "(only '?' to '~')."
+        )
 
 
 def _sizes(text: NDArray[np.uint8], start: Ints, length: Ints, place: Place) -> tuple[Ints, Ints]:
@@ -152,12 +155,14 @@ def _sparse6(line: bytes, place: str) -> Graphs:
     import networkx as nx
 
     text = np.frombuffer(line[1:], np.uint8)
+    _check_bytes(text, lambda _: place)
     if len(text):
         start, length = np.zeros(1, np.int64), np.array([len(text)])
         size = int(_sizes(text, start, length, lambda _: place)[0][0])
-        if size > MAX_SPARSE:
+        most = max(MAX_SPARSE, PER_BYTE * len(text))
+        if size > most:
             raise InputError(
-                f"{place}: {size:,} vertices; sparse6 of up to {MAX_SPARSE:,} is read. Give a "
+                f"{place}: {size:,} vertices; sparse6 of up to {most:,} is read. Give a "
                 "larger graph as an edge list or .npz."
             )
     decode: Any = nx.from_sparse6_bytes

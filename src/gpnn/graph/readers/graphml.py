@@ -107,6 +107,10 @@ def read_graphml(path: Path) -> Graphs:
             f"{where(path, error.lineno - 1)}: not well-formed XML ({error}). "
             "The file is truncated or not GraphML."
         ) from None
+    except (LookupError, ValueError) as error:  # an encoding that Python or expat does not know
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path} cannot be decoded ({error}). Save it as UTF-8.") from None
     if not handler.graphs:
         raise InputError(f"{path} holds no <graph>.")
     parts = _all_named([graph.build(path) for graph in handler.graphs], handler.graphs)

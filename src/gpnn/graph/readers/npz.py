@@ -6,64 +6,89 @@ of ``x_shape``, else the length of ``y`` or ``x``, else the largest id plus one.
 
 from __future__ import annotations
 
-import zipfile
-import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...array_files import read_arrays
+from ...arrays import whole_numbers
 from ...errors import InputError
+from ...sizes import check_vertices
 from ..convert import as_graphs, count_vertices, split_rows
 from ..graphs import Graphs
 from .files import one_of
 
 __all__ = ["read_npz"]
 
-_UNREADABLE = (
-    *(ValueError, TypeError, AttributeError, LookupError),  # arrays of another kind or shape
-    *(OSError, EOFError, zipfile.BadZipFile, zlib.error),
-    *(NotImplementedError, RuntimeError),  # zip features that are not supported, passwords
-)
+Arrays = Mapping[str, NDArray[Any]]
 
 
 def read_npz(path: Path) -> Graphs:
     """One graph from a ``.npz``."""
+    file = read_arrays(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if "edge_index" in file:
-                edges = file["edge_index"]
-                num_nodes = _num_nodes(file)
-            elif "format" in file and "shape" in file:
-                return _matrix(path)
-            else:
-                raise InputError(
-                    f"{path} holds {one_of(sorted(file.files)) or 'nothing'}. It needs an array "
-                    "edge_index of shape [2, edges], or a matrix saved by scipy.sparse.save_npz."
-                )
-    except FileNotFoundError:
-        raise InputError(f"There is no file {path}. Check the path.") from None
-    except _UNREADABLE as error:
+        if "edge_index" in file:
+            return _edge_index(file)
+        if "format" in file and "shape" in file:
+            return _matrix(file)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    raise InputError(
+        f"{path} holds {one_of(sorted(file)) or 'nothing'}. It needs an array edge_index of shape "
+        "[2, edges], or a matrix saved by scipy.sparse.save_npz."
+    )
+
+
+def _edge_index(file: Arrays) -> Graphs:
+    edges = file["edge_index"]
+    if edges.ndim != 2 or len(edges) != 2:
+        raise InputError(f"edge_index must have shape [2, edges], got {edges.shape}.")
+    src, dst = split_rows(edges)
+    num_nodes = _num_nodes(file)
+    if num_nodes is None:
+        num_nodes = count_vertices(src, dst)
+    check_vertices(num_nodes, len(src))
+    return Graphs.from_edges(src, dst, num_nodes)
+
+
+def _num_nodes(file: Arrays) -> int | None:
+    for name in ("num_nodes", "x_shape"):
+        if name in file:
+            stated = whole_numbers(file[name].reshape(-1)[:1], name)
+            if not len(stated):
+                raise InputError(f"{name} is empty.")
+            return int(stated[0])
+    for name in ("y", "x"):
+        if name in file:
+            return len(np.atleast_1d(file[name]))
+    return None
+
+
+def _matrix(file: Arrays) -> Graphs:
+    """What ``scipy.sparse.save_npz`` writes."""
+    from scipy import sparse
+
+    kind = file["format"].tobytes().rstrip(b"\0").decode("ascii", "replace").replace("\0", "")
+    shape = whole_numbers(file["shape"], "shape").tolist()
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise InputError(f"An adjacency matrix is square; got shape {tuple(shape)}.")
+    parts: dict[str, tuple[str, ...]] = {
+        "csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "bsr": ("indices", "indptr"),
+        "coo": ("row", "col"), "dia": ("offsets",),
+    }  # fmt: skip
+    if kind not in parts:
+        raise InputError(f"There is no sparse format {kind!r}. Known are {one_of(list(parts))}.")
+    data, rest = np.atleast_1d(file["data"]), [file[name] for name in parts[kind]]
+    check_vertices(shape[0], data.size)
+    rest = [whole_numbers(one, name) for one, name in zip(rest, parts[kind], strict=True)]
+    make: Any = getattr(sparse, f"{kind}_array")
+    try:
+        matrix = make((data, tuple(rest)) if kind == "coo" else (data, *rest), shape=tuple(shape))
+        return as_graphs(matrix)
+    except (ValueError, TypeError, IndexError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(
-            f"{path} is truncated, not a .npz or holds pickled objects, which are never opened "
-            f"({error})."
-        ) from None
-    if edges.ndim != 2 or len(edges) != 2:
-        raise InputError(f"{path}: edge_index must have shape [2, edges], got {edges.shape}.")
-    src, dst = split_rows(edges)
-    return Graphs.from_edges(src, dst, count_vertices(src, dst) if num_nodes is None else num_nodes)
-
-
-def _num_nodes(file: np.lib.npyio.NpzFile) -> int | None:
-    if "num_nodes" in file:
-        return int(file["num_nodes"])
-    if "x_shape" in file:
-        return int(file["x_shape"][0])
-    return next((len(file[key]) for key in ("y", "x") if key in file), None)
-
-
-def _matrix(path: Path) -> Graphs:
-    from scipy.sparse import load_npz
-
-    return as_graphs(load_npz(path))
+        raise InputError(f"The sparse matrix is damaged: {error}.") from None

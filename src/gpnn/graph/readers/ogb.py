@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError
+from ...sizes import check_vertices
 from ..graphs import Graphs
 from .fields import float_table, integer_table
 from .files import read_bytes
@@ -82,10 +83,11 @@ def read_ogb(folder: Path) -> OGBData:
         raise InputError(f"{folder} holds no raw/edge.csv.gz, so it is not an OGB dataset.")
     sizes = _column(raw / "num-node-list.csv.gz")
     counts = _column(raw / "num-edge-list.csv.gz")
-    edges = _rows(raw / "edge.csv.gz", int(counts.sum()), 2)
+    edges = _rows(raw / "edge.csv.gz", int(counts.sum(dtype=np.float64)), 2)
     if len(sizes) != len(counts):
         raise InputError(f"{raw}: {len(sizes)} numbers of vertices, {len(counts)} of edges.")
     try:
+        check_vertices(int(sizes.sum(dtype=np.float64)), len(edges))
         graphs = Graphs.from_edges(
             edges[:, 0].copy(),
             edges[:, 1].copy(),

@@ -20,15 +20,17 @@ from ..graphs import Graphs
 from .files import note, one_of, read_bytes, where
 from .undirected import undirected
 
-__all__ = ["parse_smiles", "read_smiles", "smiles_column"]
+__all__ = ["parse_molecules", "parse_smiles", "read_smiles", "smiles_column"]
 
 _COLUMNS = ("smiles", "canonical_smiles", "mol", "smi")
 _MAX_NOTED = 5
+MAX_SMILES = 20_000
+"""Characters of a SMILES. RDKit takes 10 s for 20,000 aromatic atoms in a row."""
 
 
 def parse_smiles(text: str) -> Graphs:
     """One molecule."""
-    parsed = _molecules([text])[0]
+    parsed = parse_molecules([text])[0]
     if parsed is None:
         raise InputError(f"{text!r} is not SMILES that RDKit can read.")
     return _build([parsed], None)
@@ -50,7 +52,7 @@ def read_smiles(
     lines, texts, names = _smi(text) if _is_smi(path) else _csv(path, text, column)
     if _is_smi(path) and column is not None:
         raise InputError(f"{path} has no named columns: leave out column={column!r}.")
-    molecules = _molecules(texts)
+    molecules = parse_molecules(texts)
     failed = [k for k, molecule in enumerate(molecules) if molecule is None]
     if failed and bad == "raise":
         raise InputError(
@@ -116,22 +118,27 @@ def _guess(path: Path, rows: list[list[str]]) -> tuple[int, int]:
     sample = rows[1:6] or rows[:1]
     for at in range(len(rows[0])):
         words = [row[at].strip() if at < len(row) else "" for row in sample]
-        if all(words) and None not in _molecules(words):
-            return at, 1 if _molecules([rows[0][at].strip()])[0] is None else 0
+        if all(words) and None not in parse_molecules(words):
+            return at, 1 if parse_molecules([rows[0][at].strip()])[0] is None else 0
     raise InputError(
         f"{path} has no column of SMILES that can be told by its name ({one_of(_COLUMNS)}) or "
         "content. Name it with column=."
     )
 
 
-def _molecules(texts: Sequence[str]) -> list[Any]:
+def parse_molecules(texts: Sequence[str]) -> list[Any]:
     """RDKit's molecules; None for what does not parse. RDKit's own messages are held back."""
     try:
         from rdkit import Chem, rdBase
     except ImportError:
         raise InputError("SMILES need RDKit. Install it: pip install 'gpnn[mol]'.") from None
     with rdBase.BlockLogs():
-        return [Chem.MolFromSmiles(text) if text else None for text in texts]
+        return [Chem.MolFromSmiles(text) if _may_parse(text) else None for text in texts]
+
+
+def _may_parse(text: str) -> bool:
+    """Whether RDKit may be asked: it takes Unicode of moderate length alone."""
+    return 0 < len(text) <= MAX_SMILES and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _build(molecules: Sequence[Any], names: list[str] | None) -> Graphs:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError
+from ...sizes import check_graphs
 from ..graphs import Graphs
 from .fields import float_table, integer_table
 from .files import read_bytes, where
@@ -79,6 +80,7 @@ def read_tu(folder: Path, attributes: bool = True) -> TUData:
     owner = _indicator(file("graph_indicator"))
     y = labels("graph_labels", None)
     count = int(owner.max(initial=-1)) + 1
+    check_graphs(count, len(owner))
     if y is not None and len(y) < count:
         raise InputError(f"{file('graph_labels')} has {len(y)} labels for {count} graphs.")
     count = count if y is None else len(y)

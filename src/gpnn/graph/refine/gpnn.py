@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ...sizes import check_memory
 from ..graphs import Graphs
 from .inputs import (
     check_kept,
-    check_memory,
     check_rounds,
     colour_rows,
     edge_labels,

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import sizes
 from ...errors import InputError
 from ..graphs import Graphs
 
 __all__ = [
-    "available_bytes", "check_kept", "check_memory", "check_rounds", "colour_rows", "edge_labels",
+    "check_kept", "check_rounds", "colour_rows", "edge_labels",
     "hash_vertices", "most", "select",
 ]  # fmt: skip
 
@@ -78,33 +77,9 @@ def check_rounds(rounds: int | None) -> int:
     return int(rounds)
 
 
-def available_bytes() -> int:
-    """Memory a refinement may take: half of what the system says is available."""
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024 // 2
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
-    except (AttributeError, ValueError, OSError):
-        return 2**31
-
-
-def check_memory(need: int, what: str, instead: str) -> None:
-    """Refuse, in words, what would not fit."""
-    limit = available_bytes()
-    if need > limit:
-        raise InputError(
-            f"{what} would need {need / 2**30:,.1f} GiB of memory; half of what is available here "
-            f"is {limit / 2**30:,.1f} GiB. {instead}"
-        )
-
-
 def most() -> int:
     """How many vertex colours may be kept over all rounds (16 bytes each, twice while growing)."""
-    return available_bytes() // 48
+    return sizes.available_bytes() // 48
 
 
 def check_kept(failed: int, test: str) -> None:

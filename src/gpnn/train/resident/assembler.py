@@ -10,14 +10,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ...nn.batch import AlphaRound, Edges, GraphBatch, PairRows
+from ...nn.batch import AlphaRound, CellBatch, CellRows, Edges, GraphBatch, PairRows
 from ...nn.segments import Segments
 from .capacity import Capacity
 from .class_rows import Held, SharedLayout
 from .class_sums import LinkLayout, Links
 from .graph_rows import INT, RowLayout, Rows, group_of, groups
 from .graph_sums import Entries, EntryLayout
-from .tables import Resident
+from .tables import Resident, cell_kind
 
 __all__ = ["Assembler"]
 
@@ -53,6 +53,13 @@ class Assembler:
         )
         self.walks, self.given = map(_padded_or_none, (resident.walks, resident.descriptors))
 
+        for name, weight in self.entries.weight.items():
+            self.entries.weight[name] = _padded(weight.to(dtype))
+        self.cells = {
+            kind: {name: _padded(values) for name, values in held.items()}
+            for kind, held in resident.cells.items()
+        }
+
     def batch(self, graphs: Tensor) -> GraphBatch:
         """The batch of the given graphs, whole numbers [R, B]; labels apart. Where a replica has
         fewer than B graphs, its row ends with -1."""
@@ -85,6 +92,7 @@ class Assembler:
             pairs=_pair_rows(near) if self.resident.pairwise else None,
             walks=None if self.walks is None else self.walks[vertices].to(self.dtype),
             descriptors=None if self.given is None else self.given[ids].to(self.dtype),
+            cells=self._cells(rows, entries) if self.resident.relations else None,
         )
 
     def _interactions(
@@ -125,6 +133,22 @@ class Assembler:
         gather, collect = self._sums(entries, "gather"), self._sums(entries, "collect")
         return Edges(gather, collect, self.edge_label[source], features)
 
+    def _cells(self, rows: Rows, entries: Entries) -> CellBatch:
+        """What a peer reads."""
+        found = {}
+        for kind, held in self.cells.items():
+            places = cell_kind(kind)
+            source, weight = (self._of(places, part) for part in (rows.source, rows.weight))
+            own = {name: values[source] for name, values in held.items()}
+            label, features = own.pop("label", None), own.pop("features", None)
+            features = None if features is None else features.to(self.dtype)
+            found[kind] = CellRows(weight, source, label, features, own)
+        sums = {
+            name: self._sums(entries, f"peer {name}", back)
+            for name, back in self.resident.relations.items()
+        }
+        return CellBatch(found, sums)
+
     def _of(self, kind: str, values: Tensor) -> Tensor:
         """Values of the rows of a kind, [R, rows]."""
         return values[self.rows.slice[kind]].view(self.room.replicas, -1)
@@ -150,7 +174,7 @@ def _pair_rows(near: Segments) -> PairRows:
 
 def _padded(values: Tensor) -> Tensor:
     """With a last row of zeros, for padding."""
-    return torch.cat([values, torch.zeros_like(values[:1])])
+    return torch.cat([values, values.new_zeros(1, *values.shape[1:])])
 
 
 def _padded_or_none(values: Tensor | None) -> Tensor | None:

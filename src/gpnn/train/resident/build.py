@@ -9,17 +9,20 @@ have it (:mod:`gpnn.train.resident.class_rows`), with what they sum
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from ...nn.bases import EDGED
+from ...nn.collate_cells import CellIndex
 from ...nn.config import GPNNConfig
 from ...nn.encode import multi_hot
 from ...nn.prepare import Prepared
 from .build_interactions import add_interactions
-from .tables import Kind, Resident, as_tensor
+from .tables import Kind, Resident, as_tensor, cell_kind
 
 __all__ = ["build_resident"]
 
@@ -70,6 +73,8 @@ def build_resident(prepared: Prepared, config: GPNNConfig) -> Resident:
     if config.gpnn:
         add_interactions(out, prepared)
         out.pairwise = config.combine == "pairwise"
+    if prepared.cells is not None:
+        _add_cells(out, prepared, prepared.cells, kind)
     x = multi_hot(prepared.x, config.codes) if config.codes else prepared.x
     out.x = _placed(out.kinds["vertex"], x)
     if prepared.walks is not None:
@@ -79,6 +84,29 @@ def build_resident(prepared: Prepared, config: GPNNConfig) -> Resident:
     out.components = as_tensor(prepared.components)
     out.descriptors = prepared.descriptors
     return out
+
+
+def _add_cells(
+    out: Resident, prepared: Prepared, cells: CellIndex, kind: Callable[..., Kind]
+) -> None:
+    """What a peer reads: kinds of rows with their attributes, and sums between them."""
+    for name, one in cells.structure.cells.items():
+        own = out.kinds[cell_kind(name)] = kind(one.graph, None)
+        held = {code: as_tensor(values) for code, values in one.codes.items()}
+        if one.entry is not None:
+            entry, there = np.maximum(one.entry, 0), one.entry >= 0
+            held["label"] = as_tensor(np.where(there, prepared.edge_label[entry], 0))
+            if prepared.edge_features is not None:
+                chosen = prepared.edge_features[as_tensor(entry)]
+                held["features"] = chosen * as_tensor(there).unsqueeze(1)
+        out.cells[name] = {key: _placed(own, values) for key, values in held.items()}
+    for name, link in cells.structure.relations.items():
+        weight = None if link.weight is None else as_tensor(link.weight)
+        row, column = as_tensor(link.row), as_tensor(link.column)
+        key = f"peer {name}"
+        ends = (cell_kind(link.rows), cell_kind(link.into))
+        out.relate(key, *ends, row, column, link.symmetric, weight)
+        out.relations[name] = key if link.symmetric else f"{key} back"
 
 
 def _placed(kind: Kind, values: Tensor) -> Tensor:

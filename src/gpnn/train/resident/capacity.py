@@ -16,7 +16,7 @@ from torch import Tensor
 from ...errors import InputError
 from ..kernels.largest_sums import largest_sums
 from ..kernels.union_sizes import union_sizes
-from .tables import Resident, Shared
+from .tables import Resident, Shared, cell_kind
 
 __all__ = ["Capacity", "capacity"]
 
@@ -54,6 +54,10 @@ def capacity(resident: Resident, plan: Tensor) -> Capacity:
         name: tuple(part.tolist())
         for name, part in zip(resident.kinds, np.split(most, bounds), strict=True)
     }
+    for kind in resident.cells:  # kernels take no empty rows; grids have whole squares or nothing
+        if not kind.startswith("grid "):
+            name = cell_kind(kind)
+            rows[name] = tuple(max(1, count) for count in rows[name])
     room = {name: max(1, n) for name, n in zip(sums, dearest.tolist(), strict=True)}
     members = room.pop("members", 0)
     links = {name: room.pop(name) for name in of_links}

@@ -17,11 +17,12 @@ __all__ = ["Entries", "EntryLayout", "check_numbers"]
 
 @dataclass(frozen=True)
 class Entries:
-    """All entries of a batch, direction after direction: what each points at, and where the
-    entries of every row begin within their direction."""
+    """All entries of a batch, direction after direction: what each points at, where the entries of
+    every row begin within their direction, and the number of each in the whole set."""
 
     column: Tensor
     ptr: Tensor
+    source: Tensor
 
 
 class EntryLayout:
@@ -67,6 +68,9 @@ class EntryLayout:
             entries_before += size
             degrees_before += resident.kinds[one.rows].rows + 1
         check_numbers(sum(map(len, values)))
+        ends = torch.tensor([0, *map(len, values)]).cumsum(0).tolist()
+        self.before = dict(zip(directions, ends, strict=False))
+        self.weight = {n: one.weight for n, one in directions.items() if one.weight is not None}
         none = torch.zeros(1, dtype=torch.int64, device=self.device)
         every = torch.cat([*degree, none])
         first = every.cumsum(0) - every
@@ -117,14 +121,21 @@ class EntryLayout:
         row = torch.repeat_interleave(degree, output_size=self.total).long()
         found = ((self.first[at] - ptr)[row] + self.number).clamp(max=len(self.value) - 1).long()
         column = self.value[found] + start[slot[row], self.tag[found]]
-        return Entries(column, ptr - self.begin)
+        return Entries(column, ptr - self.begin, found)
 
     def sums(self, entries: Entries, name: str, back: str) -> Segments:
         """The sums of one direction, with another as their gradient."""
         parts = []
         for one in (name, back):
             parts += [entries.column[self.span[one]], entries.ptr[self.slice[one]]]
-        return Segments(*parts)
+        if name not in self.weight:
+            return Segments(*parts)
+        return Segments(*parts, *(self._weights(entries, one) for one in (name, back)))
+
+    def _weights(self, entries: Entries, name: str) -> Tensor:
+        """Factors of the entries of a direction; those of padding do not count."""
+        held, found = self.weight[name], entries.source[self.span[name]]
+        return held[(found - self.before[name]).clamp(0, len(held) - 1)]
 
 
 def check_numbers(count: int) -> None:

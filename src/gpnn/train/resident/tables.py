@@ -10,12 +10,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["Direction", "Kind", "Link", "Resident", "Shared", "as_tensor"]
+__all__ = ["Direction", "Kind", "Link", "Resident", "Shared", "as_tensor", "cell_kind"]
 
 
 def as_tensor(array: NDArray[np.generic]) -> Tensor:
     """An array of any strides as a tensor."""
     return torch.from_numpy(np.ascontiguousarray(array))
+
+
+def cell_kind(name: str) -> str:
+    """What a kind of things that a peer reads is called among all kinds of rows."""
+    return name if name in ("vertex", "graph") else f"cell {name}"
 
 
 @dataclass
@@ -50,6 +55,7 @@ class Direction:
         degree: entries of every row, [rows].
         value, tag: rank and group of the row pointed at, [entries].
         counts: entries by graph, [G].
+        weight: a factor per entry, or ``None``.
     """
 
     rows: str
@@ -58,6 +64,7 @@ class Direction:
     value: Tensor
     tag: Tensor
     counts: Tensor
+    weight: Tensor | None = None
 
 
 @dataclass
@@ -125,6 +132,8 @@ class Resident:
         shared: ``start``, ``class l`` and ``tuple l`` for every round l, if there are rounds.
         links: what is summed over shared things, by name.
         pairwise: whether the network reads pairs one by one.
+        cells: what a peer reads: for every kind, codes and attributes of its rows by name.
+        relations: the directions that are relations of a peer, and what gives their gradients.
         x, y, start, start_features, edge_label, edge_features, components, walks, descriptors:
             attributes of rows, in the order of their kind.
     """
@@ -146,6 +155,8 @@ class Resident:
     components: Tensor = field(default_factory=lambda: torch.zeros(0))
     walks: Tensor | None = None
     descriptors: Tensor | None = None
+    cells: dict[str, dict[str, Tensor]] = field(default_factory=dict)
+    relations: dict[str, str] = field(default_factory=dict)
 
     def to(self, device: torch.device) -> Resident:
         """The same on a device; what two of its fields share is sent once."""
@@ -167,16 +178,26 @@ class Resident:
         return out
 
     def relate(
-        self, name: str, rows: str, into: str, row: Tensor, column: Tensor, symmetric: bool = False
+        self,
+        name: str,
+        rows: str,
+        into: str,
+        row: Tensor,
+        column: Tensor,
+        symmetric: bool = False,
+        weight: Tensor | None = None,
     ) -> None:
         """Entries (row, column): items of two kinds in the order they were given in."""
         row, column = self.kinds[rows].place[row], self.kinds[into].place[column]
-        self.directions[name] = self._sorted(rows, into, row, column)
+        self.directions[name] = self._sorted(rows, into, row, column, weight)
         if not symmetric:
-            self.directions[f"{name} back"] = self._sorted(into, rows, column, row)
+            self.directions[f"{name} back"] = self._sorted(into, rows, column, row, weight)
 
-    def _sorted(self, rows: str, into: str, row: Tensor, column: Tensor) -> Direction:
-        column = column[torch.argsort(row, stable=True)]
+    def _sorted(
+        self, rows: str, into: str, row: Tensor, column: Tensor, weight: Tensor | None
+    ) -> Direction:
+        order = torch.argsort(row, stable=True)
+        column = column[order]
         own, other = self.kinds[rows], self.kinds[into]
         return Direction(
             rows,
@@ -185,4 +206,5 @@ class Resident:
             other.rank[column],
             other.group[column],
             torch.bincount(own.graph[row], minlength=self.graphs),
+            None if weight is None else weight[order],
         )

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from ..errors import InputError
+from .files import writing
 
 __all__ = ["locked"]
 
@@ -37,11 +37,9 @@ def locked(path: Path, wait: bool = True) -> Iterator[bool]:
 
 
 def _open(path: Path) -> IO[bytes]:
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("a+b")
-    except OSError as error:
-        raise InputError(f"Cannot write {path}: {error.strerror}. Choose another place.") from None
 
 
 def _is_there(file: IO[bytes], path: Path) -> bool:

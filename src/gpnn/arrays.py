@@ -1,0 +1,105 @@
+"""Arrays of any kind as plain ones of NumPy: what converts without loss is accepted, nothing else.
+
+Read are NumPy arrays of any byte order, lists, and tensors of torch on any device; torch is
+recognised without being imported. Refused are complex numbers, dates, masked values, sparse,
+quantised and meta tensors, ragged lists, Python objects that are no numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InputError
+
+__all__ = ["is_a", "native", "to_numpy", "whole_numbers"]
+
+
+def is_a(source: object, package: str, name: str) -> bool:
+    """Whether a class of this name from this package is among the bases; imports nothing."""
+    return any(
+        base.__name__ == name and f"{base.__module__}.".startswith(f"{package}.")
+        for base in type(source).__mro__
+    )
+
+
+def native(array: NDArray[Any]) -> NDArray[Any]:
+    """The same values in the byte order of this machine."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def to_numpy(values: Any, what: str = "The array", text: bool = False) -> NDArray[Any]:
+    """Numbers as whole numbers, floats of 32 or 64 bits, or booleans; tensors on the CPU and arrays
+    of such types are not copied. With ``text``, texts and other labels pass as they are."""
+    if is_a(values, "torch", "Tensor"):
+        return _tensor(values, what)
+    try:
+        array = native(np.asarray(values))
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{what} is ragged or holds no numbers: {error}.") from None
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise InputError(f"{what} has masked values. Fill or drop them first.")
+    if array.dtype.kind == "O" and not text:
+        array = _from_objects(array, what)
+    if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
+        array = array.astype(np.float32 if array.dtype.itemsize < 4 else np.float64)
+    if array.dtype == np.uint64 and array.max(initial=0) >= 2**63:
+        raise InputError(f"{what} holds {array.max()}, which is too large for an index or label.")
+    if array.dtype.kind not in "iufb" and not text:
+        raise InputError(f"{what} must hold numbers; got dtype {array.dtype}.")
+    return array
+
+
+def _from_objects(array: NDArray[Any], what: str) -> NDArray[Any]:
+    """Python numbers that NumPy kept as objects."""
+    items = array.reshape(-1).tolist()
+    if not all(isinstance(item, int | float | np.number | np.bool_) for item in items):
+        strange = next(i for i in items if not isinstance(i, int | float | np.number | np.bool_))
+        raise InputError(f"{what} must hold numbers; it holds {strange!r}.")
+    found = np.array(items)
+    if found.dtype.kind == "O" or (
+        found.dtype.kind == "f" and not any(isinstance(i, float | np.floating) for i in items)
+    ):
+        raise InputError(f"{what} holds numbers beyond 64 bits.")
+    return found.reshape(array.shape)
+
+
+def _tensor(tensor: Any, what: str) -> NDArray[Any]:
+    if str(tensor.layout) != "torch.strided":
+        raise InputError(
+            f"{what} is a sparse torch tensor ({tensor.layout}), which is not read. Give its edge "
+            "array: tensor.to_sparse_coo().coalesce().indices()."
+        )
+    if tensor.is_meta:
+        raise InputError(f"{what} is a meta tensor: it has a shape and no values.")
+    if tensor.is_quantized or tensor.is_complex():
+        raise InputError(f"{what} must hold plain numbers; got {tensor.dtype}.")
+    if hasattr(tensor, "as_tensor"):  # PyG's EdgeIndex and Index wrap a plain tensor
+        tensor = tensor.as_tensor()
+    if tensor.is_floating_point() and str(tensor.dtype) not in ("torch.float32", "torch.float64"):
+        tensor = tensor.float()
+    array: NDArray[Any] = tensor.detach().cpu().numpy()
+    return array
+
+
+def whole_numbers(values: Any, what: str) -> NDArray[np.int64]:
+    """A one-dimensional array of whole numbers of up to 64 bits from anything array-like."""
+    array = to_numpy(values, f"The array of {what}")
+    if array.ndim > 1:
+        raise InputError(f"The {what} must be one flat array; got shape {array.shape}.")
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise InputError(f"The {what} hold NaN or infinity. Give whole numbers.")
+        bad = (array != np.floor(array)) | (np.abs(array) >= 2**53)
+        if bad.any():
+            raise InputError(f"The {what} hold {array[bad].flat[0]}, not whole numbers.")
+        array = array.astype(np.int64)
+    if array.dtype.kind == "u":
+        array = array.astype(np.int64)
+    if array.dtype.kind != "i":
+        raise InputError(f"The {what} must be whole numbers; got dtype {array.dtype}.")
+    return np.atleast_1d(array)

@@ -1,0 +1,149 @@
+"""What a peer reads of a batch, put together on the CPU from its declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..graph.graphs import Graphs
+from ..graph.peers.structure import PeerStructure, Relation
+from .batch import CellBatch, CellRows
+from .segments import Segments
+
+__all__ = ["CellIndex"]
+
+IntArray = NDArray[np.int64]
+as_tensor = torch.from_numpy
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Things of a kind in a batch: how many every graph has, where the first of every graph stands
+    among all, the row of each, and the rows in all."""
+
+    counts: IntArray
+    first: IntArray
+    row: IntArray
+    total: int
+
+
+class CellIndex:
+    """A structure with what is needed to take the parts of some graphs out of it."""
+
+    def __init__(self, structure: PeerStructure, graphs: Graphs) -> None:
+        self.structure, self.graphs = structure, graphs
+
+    @cached_property
+    def ptr(self) -> dict[str, IntArray]:
+        """By kind, where the things of every graph begin, [graphs + 1]."""
+        bounds = np.arange(len(self.graphs) + 1)
+        found = {
+            name: np.searchsorted(cells.graph, bounds).astype(np.int64)
+            for name, cells in self.structure.cells.items()
+        }
+        return {"vertex": self.graphs.ptr, "graph": bounds, **found}
+
+    @cached_property
+    def entries(self) -> dict[str, tuple[IntArray, Relation]]:
+        """By relation, where the entries of every graph begin, and the entries sorted by graph."""
+        found = {}
+        for name, one in self.structure.relations.items():
+            owner = np.searchsorted(self.ptr[one.rows], one.row, side="right") - 1
+            order = np.argsort(owner, kind="stable")
+            weight = None if one.weight is None else one.weight[order]
+            moved = Relation(
+                one.rows, one.into, one.row[order], one.column[order], weight, one.symmetric
+            )
+            bounds = np.searchsorted(owner[order], np.arange(len(self.graphs) + 1))
+            found[name] = bounds.astype(np.int64), moved
+        return found
+
+    def batch(
+        self,
+        chosen: IntArray,
+        bounds: IntArray,
+        placed: Mapping[str, tuple[IntArray, int]],
+        edge_label: IntArray,
+        edge_features: Tensor | None,
+        stacked: bool,
+    ) -> CellBatch:
+        """The cells of some graphs.
+
+        Args:
+            chosen: the graphs; ``bounds``: those of replica r are ``bounds[r]:bounds[r + 1]``.
+            placed: for vertices and graphs, the row of each, in the order of ``chosen``, and the
+                number of rows.
+        """
+        replicas = len(bounds) - 1
+        kinds: dict[str, _Placed] = {}
+        for kind, ptr in self.ptr.items():
+            counts = ptr[chosen + 1] - ptr[chosen]
+            ends = np.concatenate(([0], np.cumsum(counts)))
+            if kind in placed:
+                row, total = placed[kind]
+            else:
+                own = np.diff(ends[bounds])
+                high = int(own.max(initial=0))
+                shift = np.arange(replicas) * high - ends[bounds[:-1]]
+                row, total = np.arange(ends[-1]) + np.repeat(shift, own), replicas * high
+            kinds[kind] = _Placed(counts, ends[:-1], row, total)
+
+        def shaped(values: Tensor) -> Tensor:
+            return values.unflatten(0, (replicas, -1)) if stacked else values
+
+        rows = {}
+        for kind, cells in self.structure.cells.items():
+            held = kinds[kind]
+            source = _ranges(self.ptr[kind][chosen], held.counts)
+            number = np.zeros(held.total, np.int64)
+            number[held.row] = source
+            real = np.zeros(held.total, np.float32)
+            real[held.row] = 1
+            entry = None if cells.entry is None or not len(cells.entry) else cells.entry[number]
+            label = features = None
+            if entry is not None:
+                label = shaped(as_tensor(np.where((entry >= 0) & (real > 0), edge_label[entry], 0)))
+                if edge_features is not None:
+                    there = as_tensor((entry >= 0) & (real > 0)).unsqueeze(1)
+                    features = shaped(edge_features[as_tensor(np.maximum(entry, 0))] * there)
+            codes = {
+                name: shaped(
+                    as_tensor(np.where(real > 0, code[number], 0) if len(code) else number)
+                )
+                for name, code in cells.codes.items()
+            }
+            weight = shaped(as_tensor(real)) if stacked else None
+            rows[kind] = CellRows(weight, shaped(as_tensor(number)), label, features, codes)
+        sums = {name: self._sums(name, chosen, kinds) for name in self.structure.relations}
+        return CellBatch(rows, sums)
+
+    def _sums(self, name: str, chosen: IntArray, kinds: Mapping[str, _Placed]) -> Segments:
+        bounds, one = self.entries[name]
+        counts = bounds[chosen + 1] - bounds[chosen]
+        taken = _ranges(bounds[chosen], counts)
+
+        def rows(kind: str, item: IntArray) -> IntArray:
+            held = kinds[kind]
+            shift = np.repeat(held.first - self.ptr[kind][chosen], counts)
+            return held.row[item + shift]
+
+        row, column = rows(one.rows, one.row[taken]), rows(one.into, one.column[taken])
+        weight: Any = None if one.weight is None else one.weight[taken]
+        made = Segments.build(row, column, kinds[one.rows].total, kinds[one.into].total, weight)
+        if not one.symmetric:
+            return made
+        return Segments(*made[:2], *made[:2], made.weight, made.weight)
+
+
+def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
+    """Runs of numbers, one after another."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total) + np.repeat(starts - (ends - lengths), lengths)

@@ -1,0 +1,65 @@
+"""Schemes measured on a dataset, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .palette import INK, palette
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..train.scheme_scores import SchemeScore
+
+__all__ = ["draw_scheme_scores"]
+
+NAMES = {"r2": "R²", "roc_auc": "ROC-AUC", "accuracy": "accuracy"}
+
+
+def draw_scheme_scores(rows: Sequence[SchemeScore], source: str) -> Figure:
+    """A line per scheme, the best first: what its part counts explain, the share of cross edges,
+    and the tuples that Equation 2 sums over."""
+    from matplotlib.figure import Figure
+
+    held = sorted((row for row in rows if not row.reason), key=lambda row: -(row.explained or -1.0))
+    figure = Figure(figsize=(10.5, 0.36 * len(held) + 1.9), layout="constrained")
+    title = f"{source}: schemes"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
+    metric = next((row.metric for row in held if row.metric), "")
+    colours = palette(3)
+    panels: list[tuple[str, list[Any]]] = [
+        (f"explained by part counts ({NAMES.get(metric, metric)})", [r.explained for r in held]),
+        ("cross edges, share", [r.cross for r in held]),
+        ("tuples of Equation 2", [r.tuples for r in held]),
+    ]
+    for place, (name, values) in enumerate(panels):
+        axes: Any = figure.add_subplot(1, 3, place + 1)
+        known = [(y, value) for y, value in enumerate(values) if value is not None]
+        for y, value in known:
+            axes.plot(value, y, "o", color=colours[place], ms=6)
+            axes.hlines(y, 0 if place else min(v for _, v in known), value, color=colours[place])
+        if place == 0:
+            _mark(axes, held)
+            labels = [f"{row.scheme}  ({row.parts:,} parts)" for row in held]
+            axes.set_yticks(range(len(held)), labels, fontsize=8)
+        else:
+            axes.set_yticks(range(len(held)), [])
+        if place == 2:
+            axes.set_xscale("symlog", linthresh=100)
+            axes.set_xlim(0, 2 * max(1, *(row.tuples for row in held), 1))
+        axes.set_ylim(len(held) - 0.4, -0.6)
+        axes.set_xlabel(name, fontsize=8)
+        axes.tick_params(axis="x", labelsize=8)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="y", color="#e6e6ea", linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right", "left"]].set_visible(False)
+    return figure
+
+
+def _mark(axes: Any, rows: Sequence[SchemeScore]) -> None:
+    """A line where one part stands: what is right of it the parts explain."""
+    for row in rows:
+        if row.scheme == "trivial" and row.explained is not None:
+            axes.axvline(row.explained, color=INK, linewidth=0.9, linestyle=":")

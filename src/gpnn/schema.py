@@ -1,0 +1,174 @@
+"""What a file that gpnn wrote must hold: rules for nested content, and the readers that apply them.
+
+Somebody may have edited the file, or a disk damaged it. The content is checked field by field when
+it is read, and a refusal names the place: ``model.json: members[0].config.hidden must be …``. The
+rules of single values are those of :mod:`gpnn.options`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from .errors import InputError
+from .files import reading
+
+__all__ = [
+    *("Anything", "Field", "Lines", "ListOf", "Maybe", "Numbers", "Table", "Text"),
+    *("parse_json", "read_json", "read_lines"),
+]
+
+MAX_BYTES = 2**30
+"""Of a file of JSON."""
+
+
+class Field(Protocol):
+    """A rule: gives the value back as plain Python, or refuses it by its name."""
+
+    def read(self, name: str, value: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Anything:
+    """Whatever it is; nothing is computed from it."""
+
+    def read(self, name: str, value: Any) -> Any:  # noqa: ARG002
+        return value
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text, of a certain length where one is given."""
+
+    length: int | None = None
+
+    def read(self, name: str, value: Any) -> str:
+        if not isinstance(value, str) or self.length not in (None, len(value)):
+            long = "" if self.length is None else f" of {self.length} characters"
+            raise InputError(f"{name} must be a text{long}; got {value!r}.")
+        return value
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """A value, or ``None``."""
+
+    rule: Field
+
+    def read(self, name: str, value: Any) -> Any:
+        return None if value is None else self.rule.read(name, value)
+
+
+@dataclass(frozen=True)
+class ListOf:
+    """A list of values of one kind, ``least`` of them at least."""
+
+    rule: Field
+    least: int = 0
+
+    def read(self, name: str, value: Any) -> list[Any]:
+        if not isinstance(value, list | tuple) or len(value) < self.least:
+            enough = f" of {self.least} or more" if self.least else ""
+            raise InputError(f"{name} must be a list{enough}; got {value!r}.")
+        return [self.rule.read(f"{name}[{k}]", item) for k, item in enumerate(value)]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A list of whole numbers of 64 bits, all alike and so checked at once."""
+
+    low: int = -(2**63)
+
+    def read(self, name: str, value: Any) -> list[int]:
+        if not isinstance(value, list | tuple) or set(map(type, value)) - {int}:
+            raise InputError(f"{name} must be a list of whole numbers; got {value!r}.")
+        if value and not (min(value) >= self.low and max(value) < 2**63):
+            raise InputError(f"{name} holds {min(value)} to {max(value)}: out of range.")
+        return list(value)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Fields by name.
+
+    Attributes:
+        needed, optional: rules of the fields that must, and that may be there.
+        more: the rule of all others; ``None`` refuses them.
+    """
+
+    needed: Mapping[str, Field] = field(default_factory=dict)
+    optional: Mapping[str, Field] = field(default_factory=dict)
+    more: Field | None = None
+
+    def read(self, name: str, value: Any) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise InputError(f"{name} must be a table of fields; got {value!r}.")
+        rules = {**self.needed, **self.optional}
+        inside = f"{name}." if name else ""
+        for key in self.needed:
+            if key not in value:
+                raise InputError(f"{inside}{key} is missing.")
+        for key in value:
+            if key not in rules and self.more is None:
+                raise InputError(f"{inside}{key} is unknown to this version of gpnn.")
+        return {
+            key: rules.get(key, self.more or Anything()).read(f"{inside}{key}", one)
+            for key, one in value.items()
+        }
+
+
+def parse_json(text: str | bytes, rule: Field, name: str = "") -> Any:
+    """Content from a text of JSON."""
+    try:
+        content = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise InputError("not JSON: brackets are nested too deeply.") from None
+    except ValueError as error:
+        raise InputError(f"not JSON ({error}).") from None
+    return rule.read(name, content)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _content(path: Path) -> bytes:
+    with reading(path):
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"{path} is larger than {MAX_BYTES // 2**30} GiB.")
+        return path.read_bytes()
+
+
+def read_json(path: Path, rule: Field, fix: str) -> Any:
+    """The content of a file; ``fix`` ends the message where it is refused."""
+    content = _content(path)
+    try:
+        return parse_json(content, rule)
+    except InputError as error:
+        raise InputError(f"{path} is damaged: {error} {fix}") from None
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines of a file of JSON, and the bytes of a torn last one, which does not count."""
+
+    rows: list[Any]
+    whole: int
+    torn: int
+
+
+def read_lines(path: Path, rules: Field | tuple[Field, Field], fix: str) -> Lines:
+    """The lines of a file, all of one kind; or the first and the others of two."""
+    content = _content(path)
+    end = content.rfind(b"\n") + 1
+    first, others = rules if isinstance(rules, tuple) else (rules, rules)
+    rows = []
+    for number, line in enumerate(content[:end].split(b"\n")[:-1], start=1):
+        try:
+            rows.append(parse_json(line, first if number == 1 else others))
+        except InputError as error:
+            raise InputError(f"Line {number} of {path} is damaged: {error} {fix}") from None
+    return Lines(rows, end, len(content) - end)

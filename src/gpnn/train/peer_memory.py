@@ -1,0 +1,39 @@
+"""How many replicas of a peer fit on a device at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from .replica import SAMPLED, Replica, Schedule
+from .setup import Setup
+from .trainer import MANY_STEPS
+
+__all__ = ["most_replicas"]
+
+LIVE_TRAINED, LIVE_MEASURED = 8, 4
+"""Rows of the network's width that a cell keeps alive, per layer of a training step, and while
+nothing is learned."""
+SHARE = 0.7
+ANY = 1_000_000
+
+
+def most_replicas(setup: Setup, replicas: Sequence[Replica], schedule: Schedule) -> int:
+    """The replicas of one piece, at least 1: by the cells of a large batch, and by those of the
+    sample over which statistics are taken, within a share of all memory of the device: the answer
+    must be the same when a run is resumed. Without a peer, or a GPU, there is no limit."""
+    cells = setup.prepared.cells if setup.config.peer is not None else None
+    if cells is None or not torch.cuda.is_available():
+        return ANY
+    counts = sum(np.diff(ptr) for ptr in cells.ptr.values())
+    mean, spread = float(np.mean(counts)), float(np.std(counts))
+    size = min(schedule.batch_size, len(replicas[0].train))
+    batch = size * mean + 5 * spread * size**0.5
+    row = 4 * setup.config.hidden
+    need = batch * row * LIVE_TRAINED * setup.config.structure.layers
+    if schedule.steps_of(replicas[0], setup.task.node_level) < MANY_STEPS:
+        need += min(SAMPLED, len(replicas[0].train)) * mean * row * LIVE_MEASURED
+    whole = torch.cuda.get_device_properties(0).total_memory
+    return max(1, int(SHARE * whole / need))
