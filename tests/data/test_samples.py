@@ -148,8 +148,9 @@ def test_tasks_are_told_by_labels() -> None:
     assert infer_task({"y": column([str(k) for k in range(30)])}) is Task.REGRESSION
     assert infer_task({"y": column(["0.5", "1"])}) is Task.REGRESSION
     assert class_names(column(["10", "9", "", "9"])) == ("9", "10")
-    with pytest.raises(InputError, match=r"Several targets must be numbers, and 'b' holds text"):
-        infer_task({"a": column(["1"]), "b": column(["x"])})
+    assert infer_task({"a": column(["1.5"]), "b": column(["x"])}) is Task.MIXED
+    assert infer_task({"a": column(["1.5"]), "b": column(["0"])}) is Task.MIXED
+    assert infer_task({"a": column(["1.5"]), "b": column(["2.5"])}) is Task.REGRESSION
 
 
 def test_mutag_is_read_with_its_labels() -> None:

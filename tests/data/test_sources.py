@@ -9,6 +9,7 @@ import pytest
 from gpnn.data.read import read_source
 from gpnn.data.samples import load_samples
 from gpnn.data.sources import resolve
+from gpnn.data.table import TableChoice
 from gpnn.errors import InputError
 
 
@@ -102,8 +103,8 @@ def test_a_mistyped_file_is_no_dataset(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_molecule_itself_is_a_source_for_models_too() -> None:
     pytest.importorskip("rdkit", reason="SMILES need rdkit, extra [mol]")
     for text in ("CCO", "smiles:CCO"):
-        raw = read_source(text, [], None, None, False, None)
+        raw = read_source(text, [], TableChoice(), None, False, None)
         assert raw.kind == "molecule" and raw.graphs.num_nodes == 3
     with pytest.raises(InputError, match="both graph6 and SMILES"):
-        read_source("CC", [], None, None, False, None)
-    assert read_source("D~{", [], None, None, False, None).graphs.num_edges == 10
+        read_source("CC", [], TableChoice(), None, False, None)
+    assert read_source("D~{", [], TableChoice(), None, False, None).graphs.num_edges == 10

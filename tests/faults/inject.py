@@ -16,9 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["KINDS", "Injector"]
+__all__ = ["HIT", "KINDS", "Injector"]
 
 KINDS = ("ENOSPC", "EIO", "kill")
+HIT = "hit.log"
+"""Made when the operation is reached."""
 
 
 class Injector:
@@ -36,6 +38,7 @@ class Injector:
         self.seen.append(f"{what} {place.removeprefix(self.root + os.sep)}")
         if len(self.seen) != self.at:
             return
+        Path(self.root, HIT).touch()
         if halve is not None:
             halve()
         if self.kind == "kill":

@@ -25,6 +25,7 @@ from . import (
     expressivity,
     partition,
     predict,
+    report,
     reproduce,
     schemes,
     search,
@@ -102,6 +103,7 @@ app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
+app.command("report")(report.report)
 app.command("explore")(explore.explore)
 app.command("demo")(demo.demo)
 app.command("reproduce")(reproduce.reproduce)

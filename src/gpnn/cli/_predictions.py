@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..data.encoder import Encoder
+    from ..train.model_file import Loaded
 
-__all__ = ["header_of", "rounded", "spread_of", "write_csv", "written"]
+__all__ = ["header_of", "interval_of", "rounded", "spread_of", "write_csv", "written"]
 
 
 def header_of(encoder: Encoder) -> list[str]:
@@ -18,6 +19,12 @@ def header_of(encoder: Encoder) -> list[str]:
 
     if encoder.task.has_classes:
         return ["prediction", *(f"p({name})" for name in encoder.class_names)]
+    if encoder.mixed:
+        return [
+            name
+            for target, classes, own in encoder.groups
+            for name in (target, *(f"p({one})" for one in encoder.outputs[own] if classes))
+        ]
     if encoder.task is Task.MULTITASK:
         if len(encoder.target_names) == 1:
             return ["prediction", "p(1)"]
@@ -27,8 +34,23 @@ def header_of(encoder: Encoder) -> list[str]:
 
 def spread_of(encoder: Encoder) -> list[str]:
     """The columns of the spread over several networks."""
+    if encoder.mixed:
+        return [f"spread {name}" for name in encoder.outputs]
     names = [name for name in header_of(encoder) if name != "prediction"] or ["prediction"]
     return [f"spread {name}" for name in names]
+
+
+def interval_of(loaded: Loaded, level: float) -> dict[int, tuple[str, str, float]]:
+    """Of every output with an interval, the names of its ends and half its width."""
+    if loaded.calibration is None:
+        return {}
+    several = len(loaded.encoder.outputs) > 1
+    out = {}
+    for k, half in enumerate(loaded.calibration.half_widths(level)):
+        if half is not None:
+            name = f" {loaded.encoder.outputs[k]}" if several else ""
+            out[k] = (f"low{name}", f"high{name}", half)
+    return out
 
 
 def written(encoder: Encoder, values: list[float]) -> list[Any]:
@@ -36,6 +58,17 @@ def written(encoder: Encoder, values: list[float]) -> list[Any]:
     from ..data.tasks import Task
 
     numbers = rounded(values)
+    if encoder.mixed:
+        out: list[Any] = []
+        for _, classes, own in encoder.groups:
+            if not classes:
+                out += numbers[own]
+            elif len(classes) == 2:
+                out += [classes[values[own.start] >= 0.5], *numbers[own]]
+            else:
+                best = max(range(len(classes)), key=values[own].__getitem__)
+                out += [classes[best], *numbers[own]]
+        return out
     if encoder.task.has_classes:
         best = max(range(len(values)), key=values.__getitem__)
         return [encoder.class_names[best], *numbers]

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ._shared import Data, Json, emit, notes, show
+from ._learn import Smiles, Target, Threads, use_threads
+from ._shared import Data, Json, command_line, emit, notes, show
 
 __all__ = ["app", "partition"]
 
@@ -101,6 +102,50 @@ def train(
 
     result = run_train_bench(device, quick, data, _progress())
     _deliver(result, to_markdown(result, _command("train", device, quick)), out, json)
+
+
+@app.command("molecules")
+def molecules(
+    source: Annotated[str, typer.Argument(help="A table of molecules with targets.")],
+    target: Target = None,
+    smiles: Smiles = None,
+    splits: Annotated[int, typer.Option(help="Splits into 80, 10 and 10 %.", min=1)] = 5,
+    split: Annotated[
+        str | None, typer.Option(help="random, stratified or scaffold; default as 'gpnn train'.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            help="gpnn, base, boosting, forest, chemprop or ensemble; may be repeated. Default: "
+            "all but ensemble, and chemprop where it is installed.",
+        ),
+    ] = None,
+    descriptors: Annotated[
+        list[str] | None,
+        typer.Option(help="As 'gpnn train': rdkit, morgan or a column; for gpnn and ensemble."),
+    ] = None,
+    effort: Annotated[str, typer.Option(help="quick or standard.")] = "standard",
+    epochs: Annotated[int | None, typer.Option(help="Of the networks.", min=1)] = None,
+    chemprop: Annotated[
+        str | None, typer.Option(help="The command chemprop, run in a process of its own.")
+    ] = None,
+    threads: Threads = 1,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Race gpnn on your own table against its base GNN, boosting on descriptors, a forest on
+    fingerprints and chemprop: the same splits for all, paired differences."""
+    from ..bench.molecules import run_molecules_bench, to_markdown
+
+    use_threads(threads)
+    result = run_molecules_bench(
+        source, target, smiles=smiles, splits=splits, kind=split, methods=only,
+        descriptors=descriptors or (), effort=effort, epochs=epochs, chemprop=chemprop,
+        progress=_progress(),
+    )  # fmt: skip
+    command = command_line("--out", "-o", "--chemprop")
+    _deliver(result, to_markdown(result, command), out, json)
 
 
 @app.command("peers")

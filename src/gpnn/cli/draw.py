@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import InputError
 from ._shared import Data, Json, Schemes, Source, emit, load, notes, working
+
+if TYPE_CHECKING:
+    from ..graph.graphs import Graphs
 
 __all__ = ["draw"]
 
@@ -31,7 +35,7 @@ def draw(
 
     check_format(out)
     rules = [get_scheme(name) for name in scheme or ()]
-    graphs = load(source, data)
+    graphs = _with_symbols(source, load(source, data))
     if len(graphs) == 0:
         raise InputError(f"'{source}' has no graphs: there is nothing to draw.")
     if graph is not None:
@@ -68,3 +72,18 @@ def draw(
                 "out": str(out),
             }
         )
+
+
+def _with_symbols(source: str, graphs: Graphs) -> Graphs:
+    """A molecule given as SMILES with the symbols of its atoms as names."""
+    from ..data.sources import looks_like_smiles
+    from ..files import exists, user_path
+
+    given = source.startswith("smiles:") or looks_like_smiles(source)
+    if not given or exists(user_path(source)) or graphs.node_labels is None:
+        return graphs
+    from rdkit.Chem import GetPeriodicTable
+
+    symbol = GetPeriodicTable().GetElementSymbol
+    names = ["*" if not number else symbol(number) for number in graphs.node_labels.tolist()]
+    return replace(graphs, vertex_names=names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,8 +63,10 @@ def explain(
     """
     from ..plots.explain import draw_explanation
     from ..plots.save import check_format, save
+    from ..train.atoms import atom_contributions
     from ..train.device import pick_device
     from ..train.explain import explain as explained
+    from ..train.explain import pick_graph
     from ..train.model_file import load_model
 
     check_format(out)
@@ -72,20 +75,31 @@ def explain(
         source, None, smiles, None, data, strict=False, like=loaded.encoder, labelled=False
     )
     number = _pick(samples, source, graph, row)
+    several = len({one.vocabulary.digest for one in loaded.members}) > 1
+    if member is None and several:
+        member = 0
+        notes().print("the networks know different parts of graphs: explaining the first "
+                      "(--member chooses another)", soft_wrap=True)  # fmt: skip
     with working("trying all sets of parts …"):
         found = explained(loaded, samples, number, output, member)
+        molecule = None
+        if samples.from_smiles:
+            own = loaded if member is None else replace(loaded, members=(loaded.members[member],))
+            shares = atom_contributions(own, pick_graph(samples, number), found.output)
+            molecule = samples.ids[number], shares.values
     name = source
     if len(samples.graphs) > 1:
         name = f"{source}, row {samples.rows[number] + 1} ({samples.ids[number]})"
         notes().print(f"explaining {name}")
     if json:
-        emit({"model": str(model), "source": name, "out": str(out)} | found.to_dict())
+        atoms = {} if molecule is None else {"atoms": molecule[1].tolist()}
+        emit({"model": str(model), "source": name, "out": str(out)} | found.to_dict() | atoms)
     else:
         show(explanation_table(found), *summary(found))
     names = vertex_names(samples, number)
     what = "class" if loaded.encoder.task.has_classes else "target"
     title = f"{name}: {what} {found.output}, {_score(found)}"
-    save(draw_explanation(samples.graphs[number], found, title, names), out)
+    save(draw_explanation(samples.graphs[number], found, title, names, molecule), out)
     notes().print(f"wrote {out}")
 
 

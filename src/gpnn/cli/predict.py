@@ -10,7 +10,7 @@ import typer
 
 from ..errors import InputError
 from ._learn import Device, Model, Smiles, Strict, Threads, samples_of, use_threads
-from ._predictions import header_of, rounded, spread_of, write_csv, written
+from ._predictions import header_of, interval_of, rounded, spread_of, write_csv, written
 from ._shared import Data, Json, Source, emit, notes, show, working
 
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ def predict(
         list[str] | None,
         typer.Option("--keep", help="Input column to copy to the output; may be repeated."),
     ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option("--interval", help="Level of the intervals of a calibrated model. [0.9]"),
+    ] = None,
     smiles: Smiles = None,
     device: Device = "auto",
     threads: Threads = 1,
@@ -45,7 +49,8 @@ def predict(
     """Predict for every graph of a source: one output row per input row, in input order.
 
     A row that cannot be read gets an empty prediction and the reason. Several networks (--ensemble,
-    --folds) give their mean and, in columns of their own, their standard deviation.
+    --folds) give their mean and, in columns of their own, their standard deviation; a calibrated
+    model (--calibrate) also gives the ends of intervals. '-' reads standard input.
     """
     from ..files import refuse_overwriting
     from ..train.device import pick_device
@@ -57,7 +62,8 @@ def predict(
     if out is not None:
         refuse_overwriting(out, source)
     loaded = load_model(model, pick_device(device))
-    header, kept = _header(loaded), _columns(source, keep or [], loaded)
+    level = _level(loaded, interval)
+    header, kept = _header(loaded, level), _columns(source, keep or [], loaded)
     if twice := [name for name in kept if name in header]:
         raise InputError(f"The column {twice[0]!r} cannot be kept: the answer has one of its own.")
     samples = samples_of(
@@ -65,7 +71,7 @@ def predict(
     )
     with working(f"predicting {len(samples):,} rows …"):
         scores = loaded.predict_members(samples)
-    rows = list(_rows(loaded, samples, scores))
+    rows = list(_rows(loaded, samples, scores, level))
     header[2:2] = kept
     for row in rows:
         row[2:2] = [values[row[0] - 1] for values in kept.values()]
@@ -80,33 +86,49 @@ def predict(
         _show(header, rows)
 
 
+def _level(loaded: Loaded, wanted: float | None) -> float:
+    """The level of the intervals; a word where there are none of it."""
+    from ..train.conformal import LEVEL
+
+    if loaded.calibration is None and wanted is not None:
+        raise InputError("The model has no intervals: train it with --ensemble 5 --calibrate.")
+    level = LEVEL if wanted is None else wanted
+    known = loaded.calibration
+    if known is not None:
+        pairs = zip(known.errors, known.half_widths(level), strict=True)
+        if any(errors and half is None for errors, half in pairs):
+            notes().print(f"too few rows were calibrated on for intervals of level {level:g}: left "
+                          "out", soft_wrap=True)  # fmt: skip
+    return level
+
+
 def _columns(source: str, names: list[str], loaded: Loaded) -> dict[str, list[str]]:
     """Columns of a table of molecules, by name."""
     from ..data.raw import MOLECULE
-    from ..data.table import read_columns
+    from ..data.table import is_table, read_columns
     from ..files import user_path
 
     if not names:
         return {}
     path = user_path(source)
-    headed = {".csv", ".tsv"} & {suffix.lower() for suffix in path.suffixes}
-    if not headed or not path.is_file() or loaded.encoder.kind != MOLECULE:
-        raise InputError(f"--keep copies columns of a CSV of molecules, and {source} is none.")
+    if not path.is_file() or not is_table(path) or loaded.encoder.kind != MOLECULE:
+        raise InputError(f"--keep copies columns of a table of molecules, and {source} is none.")
     found, columns, _ = read_columns(path)
     if absent := [name for name in names if name not in columns]:
         raise InputError(f"{path} has no column {absent[0]!r}; its columns are {', '.join(found)}.")
     return {name: columns[name] for name in names}
 
 
-def _header(loaded: Loaded) -> list[str]:
+def _header(loaded: Loaded, level: float) -> list[str]:
     spread = spread_of(loaded.encoder) if len(loaded.members) > 1 else []
-    return ["row", "input", *header_of(loaded.encoder), *spread, "reason"]
+    ends = [name for own in interval_of(loaded, level).values() for name in own[:2]]
+    return ["row", "input", *header_of(loaded.encoder), *ends, *spread, "reason"]
 
 
-def _rows(loaded: Loaded, samples: Samples, scores: Tensor) -> Iterator[list[Any]]:
+def _rows(loaded: Loaded, samples: Samples, scores: Tensor, level: float) -> Iterator[list[Any]]:
     """In the order of the input, the rows that gave no graph among them."""
     encoder, several = loaded.encoder, len(loaded.members) > 1
-    width = len(_header(loaded)) - 3
+    width, intervals = len(_header(loaded, level)) - 3, interval_of(loaded, level)
     found: list[tuple[int, list[Any]]] = [
         (skipped.row, [skipped.row + 1, skipped.id, *[None] * width, skipped.reason])
         for skipped in samples.skipped
@@ -115,7 +137,9 @@ def _rows(loaded: Loaded, samples: Samples, scores: Tensor) -> Iterator[list[Any
     spread = scores.std(0).tolist() if several else [[]] * len(mean)
     rows = zip(samples.rows.tolist(), samples.ids, mean, spread, strict=True)
     for row, name, values, apart in rows:
-        answer = [*written(encoder, values), *rounded(apart)]
+        ends = [values[k] + sign * half for k, (_, _, half) in intervals.items() for sign in
+                (-1, 1)]  # fmt: skip
+        answer = [*written(encoder, values), *rounded(ends), *rounded(apart)]
         found.append((row, [row + 1, name, *answer, None]))
     return (line for _, line in sorted(found, key=lambda item: item[0]))
 

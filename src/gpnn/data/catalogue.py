@@ -244,9 +244,10 @@ def register_dataset(
 
             return read_labelled(source())
         from .read import read_source
+        from .table import TableChoice
 
         names = [target] if isinstance(target, str) else None if target is None else list(target)
-        return read_source(str(source), names, smiles, None, False, None)
+        return read_source(str(source), names, TableChoice(smiles), None, False, None)
 
     entry = Dataset(name, about, lambda _: read().graphs, own=read)
     DATASETS[name] = _BY_NAME[name.lower()] = entry

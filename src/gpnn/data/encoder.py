@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from torch import Tensor
 from ..errors import InputError
 from ..options import Choice, Whole
 from ..schema import ListOf, Maybe, Numbers, Table, Text
+from .descriptors import DESCRIPTORS, Descriptors
+from .molecules import FULL, select_columns
 from .raw import DEGREE, FEATURES, KINDS, LABELS, MOLECULE, Raw
 from .tasks import Task, get_task
 
@@ -44,6 +46,8 @@ class Encoder:
         features: width of float features, or 0; ``edge_features``: the same of edges.
         task, class_names, target_names: what is predicted.
         smiles: the CSV column of the SMILES, if they came from one.
+        mixed: of a mixed task, the classes of every target, none for numbers.
+        descriptors: numbers of whole molecules that the network reads, or ``None``.
 
     A value is encoded as its place in the list; an unseen one as the length of the list, for which
     the network keeps a reserved row.
@@ -58,10 +62,20 @@ class Encoder:
     target_names: tuple[str, ...] = ()
     smiles: str | None = None
     edge_features: int = 0
+    mixed: tuple[tuple[str, ...], ...] = ()
+    descriptors: Descriptors | None = None
 
     @classmethod
-    def fit(cls, raw: Raw, task: Task, class_names: tuple[str, ...]) -> Encoder:
+    def fit(
+        cls,
+        raw: Raw,
+        task: Task,
+        class_names: tuple[str, ...],
+        mixed: tuple[tuple[str, ...], ...] = (),
+        descriptors: Descriptors | None = None,
+    ) -> Encoder:
         """The encoder of everything that occurs in ``raw``."""
+        raw = _selected(raw, len(FULL))
         labels = raw.graphs.edge_labels
         floats = raw.nodes.dtype.kind == "f"
         return cls(
@@ -76,7 +90,39 @@ class Encoder:
             target_names=tuple(raw.targets),
             smiles=raw.smiles,
             edge_features=0 if raw.edge_features is None else raw.edge_features.shape[1],
+            mixed=mixed,
+            descriptors=descriptors,
         )
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The name of every output: classes, targets, or of a mixed task a target, or a target with
+        one of its classes."""
+        if self.task.has_classes:
+            return self.class_names
+        if not self.mixed:
+            return self.target_names
+        names: list[str] = []
+        for target, own in zip(self.target_names, self.mixed, strict=True):
+            shown = own[1:] if len(own) == 2 else own
+            names += [f"{target}={word}" for word in shown] or [target]
+        return tuple(names)
+
+    @property
+    def binary(self) -> tuple[bool, ...]:
+        """Of a mixed task, which outputs are of two classes."""
+        counts = [(bool(own), max(1, len(own) - (len(own) == 2))) for own in self.mixed]
+        return tuple(flag for flag, count in counts for _ in range(count))
+
+    @property
+    def groups(self) -> list[tuple[str, tuple[str, ...], slice]]:
+        """Of a mixed task, every target with its classes and its outputs."""
+        out, start = [], 0
+        for target, own in zip(self.target_names, self.mixed, strict=True):
+            count = max(1, len(own) - (len(own) == 2))
+            out.append((target, own, slice(start, start + count)))
+            start += count
+        return out
 
     @property
     def codes(self) -> tuple[int, ...]:
@@ -85,6 +131,7 @@ class Encoder:
 
     def check(self, raw: Raw) -> None:
         """Refuse a source of another kind or width."""
+        raw = _selected(raw, len(self.columns))
         width = self.features or len(self.columns)
         if raw.kind != self.kind:
             raise InputError(
@@ -106,6 +153,7 @@ class Encoder:
     def encode(self, raw: Raw) -> tuple[Tensor, IntArray | None, Tensor | None]:
         """Vertex features, edge labels and edge features, with one warning that counts what is
         unseen."""
+        raw = _selected(raw, len(self.columns))
         unseen_edges, edge_codes = 0, None
         labels = raw.graphs.edge_labels
         if self.edges:
@@ -152,7 +200,17 @@ class Encoder:
         for values in (*columns, lists["edges"]):
             if list(values) != sorted(set(values)):
                 raise InputError("The values that the encoder knows must rise.")
-        return cls(**{**content, "task": get_task(content["task"]), "columns": columns, **lists})
+        own = content.get("descriptors")
+        return cls(
+            **{
+                **content,
+                "task": get_task(content["task"]),
+                "columns": columns,
+                **lists,
+                "mixed": tuple(map(tuple, content.get("mixed", ()))),
+                "descriptors": None if own is None else Descriptors.from_dict(own),
+            }
+        )
 
 
 ENCODER = Table(
@@ -164,9 +222,23 @@ ENCODER = Table(
         "class_names": ListOf(Text()),
         "target_names": ListOf(Text()),
     },
-    {"smiles": Maybe(Text()), "features": Whole(0), "edge_features": Whole(0)},
+    {
+        "smiles": Maybe(Text()),
+        "features": Whole(0),
+        "edge_features": Whole(0),
+        "mixed": ListOf(ListOf(Text())),
+        "descriptors": Maybe(DESCRIPTORS),
+    },
 )
 """What :meth:`Encoder.to_dict` gives, as JSON has it."""
+
+
+def _selected(raw: Raw, width: int) -> Raw:
+    """Molecules with the columns that a model of so many reads."""
+    if raw.kind != MOLECULE:
+        return raw
+    nodes, graphs = select_columns(raw.nodes, raw.graphs, width)
+    return raw if nodes is raw.nodes else replace(raw, nodes=nodes, graphs=graphs)
 
 
 def _codes(values: IntArray, seen: tuple[int, ...]) -> IntArray:

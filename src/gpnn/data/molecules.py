@@ -1,27 +1,38 @@
-"""Molecules as graphs with the atom and bond columns of the Open Graph Benchmark.
+"""Molecules as graphs of their heavy atoms, with columns of atoms and bonds.
 
-The columns are those of the ogbg-mol* datasets, so that a model trained on one of them reads
-SMILES, and the other way round. A value outside a list takes its last place ("misc").
+==================== ============================================================ ==== ====
+atom column          values                                                       OGB  full
+==================== ============================================================ ==== ====
+element              atomic number 1 … 118, less one                              yes  yes
+chirality            unspecified, clockwise, counter-clockwise, other             yes
+neighbours           0 … 10, hydrogens included                                   yes  yes
+charge               -5 … 5, plus five                                            yes  yes
+hydrogens            0 … 8                                                        yes  yes
+radical electrons    0 … 4                                                        yes  yes
+hybridisation        sp, sp², sp³, sp³d, sp³d²                                    yes  yes
+aromatic, in a ring  no, yes                                                      yes  yes
+stereo centre        none, R, S, without a label                                       yes
+smallest ring        0 for none, 3 … 12                                                yes
+isotope              no, yes                                                           yes
+==================== ============================================================ ==== ====
 
-==================== ============================================================
-atom column          values
-==================== ============================================================
-element              atomic number 1 … 118, less one
-chirality            unspecified, clockwise, counter-clockwise, other
-neighbours           0 … 10, hydrogens included
-charge               -5 … 5, plus five
-hydrogens            0 … 8
-radical electrons    0 … 4
-hybridisation        sp, sp², sp³, sp³d, sp³d²
-aromatic, in a ring  no, yes
-==================== ============================================================
+A bond is its type, stereo and conjugation, and in the full set whether it lies in a ring, joined
+into one number. A value outside a list takes its last place ("misc").
 
-A bond is its type, stereo and conjugation, joined into one number.
+Molecules that are read from SMILES carry all columns. A model reads the **full** set; clockwise and
+counter-clockwise are left out there, because they depend on the order of the atoms in the text,
+and R and S say the same without it. Models of the ogbg-mol* datasets, and those of gpnn 0.1 and
+0.2, read the nine columns of **OGB** (:func:`select_columns`).
+
+What is done with a molecule: hydrogens written as atoms are removed where RDKit removes them;
+several fragments (salts, solvents) stay together as one graph; charges and stereo stay as they are
+written, nothing is neutralised. :func:`count_molecules` counts all of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,14 +42,20 @@ from ..graph.graphs import Graphs
 from ..graph.readers.smiles import parse_molecules
 from ..graph.readers.undirected import undirected
 
-__all__ = ["ATOM_COLUMNS", "build_molecules", "join_bonds", "parse"]
+__all__ = [
+    *("ATOM_COLUMNS", "FULL", "OGB", "build_molecules", "count_molecules", "join_bonds", "parse"),
+    "select_columns",
+]
 
 IntArray = NDArray[np.int64]
 
 ATOM_COLUMNS = (
     *("element", "chirality", "neighbours", "charge", "hydrogens"),
     *("radical electrons", "hybridisation", "aromatic", "in a ring"),
+    *("stereo centre", "smallest ring", "isotope"),
 )
+OGB = tuple(range(9))
+FULL = tuple(number for number, name in enumerate(ATOM_COLUMNS) if name != "chirality")
 _CHIRALITY = ("CHI_UNSPECIFIED", "CHI_TETRAHEDRAL_CW", "CHI_TETRAHEDRAL_CCW", "CHI_OTHER")
 _HYBRIDS = ("SP", "SP2", "SP3", "SP3D", "SP3D2")
 _BONDS = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
@@ -52,10 +69,15 @@ def parse(texts: Sequence[str]) -> list[Any]:
 
 
 def build_molecules(molecules: Sequence[Any]) -> tuple[Graphs, IntArray]:
-    """The graphs with bonds as edge labels, and the atom columns [atoms, 9]."""
-    atoms = [_atom(atom) for molecule in molecules for atom in molecule.GetAtoms()]
+    """The graphs with bonds as edge labels, and the atom columns [atoms, 12]."""
+    atoms = [
+        _atom(atom, rings)
+        for molecule in molecules
+        for rings in (molecule.GetRingInfo(),)
+        for atom in molecule.GetAtoms()
+    ]
     bonds = [_bond(bond) for molecule in molecules for bond in molecule.GetBonds()]
-    table = np.array(bonds, np.int64).reshape(-1, 5)
+    table = np.array(bonds, np.int64).reshape(-1, 6)
     counts = [molecule.GetNumBonds() for molecule in molecules]
     graphs = Graphs.from_edges(
         table[:, 0].copy(),
@@ -63,9 +85,38 @@ def build_molecules(molecules: Sequence[Any]) -> tuple[Graphs, IntArray]:
         np.array([molecule.GetNumAtoms() for molecule in molecules], np.int64),
         bounds=np.concatenate(([0], np.cumsum(counts, dtype=np.int64))),
         local=True,
-        edge_labels=join_bonds(table[:, 2:]),
+        edge_labels=2 * join_bonds(table[:, 2:5]) + table[:, 5],
     )
     return undirected(graphs), np.array(atoms, np.int64).reshape(-1, len(ATOM_COLUMNS))
+
+
+def select_columns(nodes: IntArray, graphs: Graphs, width: int) -> tuple[IntArray, Graphs]:
+    """The columns that a model of so many reads, of molecules that carry all of them; others stay
+    as they are."""
+    if nodes.shape[1] != len(ATOM_COLUMNS):
+        return nodes, graphs
+    if width == len(OGB):
+        bonds = None if graphs.edge_labels is None else graphs.edge_labels // 2
+        return nodes[:, OGB], replace(graphs, edge_labels=bonds)
+    return nodes[:, FULL], graphs
+
+
+def count_molecules(texts: Sequence[str], graphs: Graphs, nodes: IntArray) -> dict[str, int]:
+    """How many molecules have what people ask about, by name; nothing is changed."""
+    column = dict(zip(ATOM_COLUMNS, nodes.T, strict=True))
+    owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.ptr))
+    atoms = {
+        "with charges": column["charge"] != 5,
+        "with stereo centres": column["stereo centre"] > 0,
+        "with hydrogens as atoms": column["element"] == 0,
+        "with isotopes": column["isotope"] > 0,
+        "without carbon": column["element"] == 5,
+    }
+    found = {name: len(np.unique(owner[which])) for name, which in atoms.items()}
+    found["without carbon"] = len(graphs) - found["without carbon"]
+    found["of several fragments (salts)"] = sum("." in text for text in texts)
+    found["with [H] in the text"] = sum("[H]" in text for text in texts)
+    return {name: count for name, count in found.items() if count}
 
 
 def join_bonds(columns: IntArray) -> IntArray:
@@ -81,7 +132,7 @@ def _ranged(value: int, low: int, high: int) -> int:
     return value - low if low <= value <= high else high - low + 1
 
 
-def _atom(atom: Any) -> tuple[int, ...]:
+def _atom(atom: Any, rings: Any) -> tuple[int, ...]:
     return (
         _ranged(atom.GetAtomicNum(), 1, 118),
         _place(str(atom.GetChiralTag()), _CHIRALITY),
@@ -92,7 +143,18 @@ def _atom(atom: Any) -> tuple[int, ...]:
         _place(str(atom.GetHybridization()), _HYBRIDS),
         int(atom.GetIsAromatic()),
         int(atom.IsInRing()),
+        _centre(atom),
+        min(rings.MinAtomRingSize(atom.GetIdx()), 12),
+        int(atom.GetIsotope() > 0),
     )
+
+
+def _centre(atom: Any) -> int:
+    """0 for no stereo centre, 1 for R, 2 for S, 3 for one that has no such label."""
+    if str(atom.GetChiralTag()) == "CHI_UNSPECIFIED":
+        return 0
+    label = atom.GetProp("_CIPCode") if atom.HasProp("_CIPCode") else ""
+    return 1 + _place(label, ("R", "S"))
 
 
 def _bond(bond: Any) -> tuple[int, ...]:
@@ -102,4 +164,5 @@ def _bond(bond: Any) -> tuple[int, ...]:
         _place(str(bond.GetBondType()), _BONDS),
         _place(str(bond.GetStereo()), _STEREO),
         int(bond.GetIsConjugated()),
+        int(bond.IsInRing()),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,9 @@ class Raw:
         smiles: the column that SMILES came from.
         task: the task where the source fixes it.
         edge_features: floats of every CSR entry, [entries, width], or ``None``.
+        from_smiles: whether ``ids`` are SMILES, from which RDKit can compute more.
+        descriptors: numbers of every graph by name, NaN where missing.
+        counted: what is worth knowing of the molecules, with how many have it.
     """
 
     graphs: Graphs
@@ -59,6 +62,9 @@ class Raw:
     smiles: str | None = None
     task: Task | None = None
     edge_features: NDArray[np.float32] | None = None
+    from_smiles: bool = False
+    descriptors: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    counted: Mapping[str, int] = field(default_factory=dict)
 
     def take(self, keep: NDArray[np.bool_]) -> Raw:
         """The graphs marked, in order; those left out are not counted as skipped."""
@@ -78,6 +84,7 @@ class Raw:
             targets={name: values[keep] for name, values in self.targets.items()},
             ids=tuple(name for name, kept in zip(self.ids, keep.tolist(), strict=True) if kept),
             rows=self.rows[keep],
+            descriptors={name: values[keep] for name, values in self.descriptors.items()},
             edge_features=None
             if self.edge_features is None
             else self.edge_features[vertices[self.graphs.rows]],

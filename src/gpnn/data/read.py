@@ -10,7 +10,9 @@ import numpy as np
 from ..errors import InputError
 from ..files import exists, user_path
 from .encoder import Encoder
+from .formats import STDIN
 from .raw import MOLECULE, Raw
+from .table import TableChoice, is_table, read_molecules, read_table
 
 __all__ = ["read_source"]
 
@@ -18,7 +20,7 @@ __all__ = ["read_source"]
 def read_source(
     source: str,
     names: list[str] | None,
-    smiles: str | None,
+    choice: TableChoice,
     data: str | Path | None,
     numbers: bool,
     like: Encoder | None,
@@ -27,15 +29,22 @@ def read_source(
 
     Args:
         names: the targets wanted, ``None`` to find them, empty for none.
-        smiles: the column of SMILES.
+        choice: columns and files of a table of molecules.
         numbers: whether the targets are to be numbers, where a TU collection has both kinds.
         like: the encoder of a model, for a source it is asked about.
     """
     from .benchmark_readers import plain, read_benchmark, read_ogb_folder, read_tu_folder
     from .sources import resolve
-    from .table import is_table, read_molecules, read_table
 
     path = user_path(source)
+    file = exists(path) and path.is_file() and is_table(path)
+    if source == STDIN or (file and (like is None or like.kind == MOLECULE)):
+        return read_table(path, names, choice)
+    if choice.valid or choice.test or choice.split or (choice.descriptors and like is None):
+        raise InputError(
+            "--valid, --test, --split-column and columns as --descriptors go with a table of "
+            f"molecules, and {source} is none."
+        )
     if source.startswith("smiles:"):
         return read_molecules([source.removeprefix("smiles:")])
     if not exists(path):
@@ -57,8 +66,6 @@ def read_source(
         from .graph_folder import read_graph_folder
 
         return read_graph_folder(path, names)
-    if is_table(path) and (like is None or like.kind == MOLECULE):
-        return read_table(path, smiles, names, like.smiles if like is not None else None)
     return plain(resolve(str(path), data))
 
 
@@ -67,7 +74,6 @@ def _by_name(source: str, read: Callable[[str], Raw]) -> Raw:
     from .benchmark_readers import plain
     from .catalogue import get
     from .sources import bare_kind, no_source, resolve
-    from .table import read_molecules
 
     name, colon, index = source.rpartition(":")
     try:

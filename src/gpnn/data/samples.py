@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,16 +15,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..errors import InputError
+from ..files import user_path
 from ..graph.graphs import Graphs
 from ..graph.readers.files import InputNote
 from . import targets as labels
+from .descriptors import Descriptors, column_names
 from .encoder import Encoder
 from .raw import Raw, Skipped
 from .read import read_source
+from .table import TableChoice
 from .tasks import Task, get_task
 
 __all__ = [
-    *("Samples", "encode_samples", "load_dataset", "load_samples", "take", "without_edge_labels"),
+    *("Samples", "encode_descriptors", "encode_samples", "fit_descriptors", "load_dataset"),
+    *("load_samples", "take", "without_edge_labels"),
 ]
 
 IntArray = NDArray[np.int64]
@@ -45,6 +50,9 @@ class Samples:
         skipped: the rows that gave no graph.
         split: an official split, numbers of ``train``, ``valid`` and ``test``.
         edge_features: floats of every CSR entry, [entries, width], or ``None``.
+        descriptors: numbers of every graph, [graphs, width], or ``None``.
+        from_smiles: whether ``ids`` are SMILES.
+        counted: what is worth knowing of molecules, with how many have it.
     """
 
     graphs: Graphs
@@ -57,6 +65,9 @@ class Samples:
     skipped: tuple[Skipped, ...] = ()
     split: Mapping[str, IntArray] | None = None
     edge_features: Tensor | None = None
+    descriptors: Tensor | None = None
+    from_smiles: bool = False
+    counted: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Things that are predicted: graphs, or vertices in a node task."""
@@ -77,7 +88,7 @@ class Samples:
     @property
     def outputs(self) -> int:
         """Numbers that a network puts out for a sample."""
-        return self.task.outputs(len(self.class_names), len(self.target_names))
+        return len(self.encoder.outputs)
 
     @property
     def metric(self) -> str:
@@ -92,7 +103,30 @@ class Samples:
             found = torch.bincount(self.y[self.y >= 0], minlength=len(self.class_names))
             return dict(zip(self.class_names, found.tolist(), strict=True))
         known = (~torch.isnan(self.y)).sum(0)
-        return dict(zip(self.target_names, known.tolist(), strict=True))
+        return dict(zip(self.encoder.outputs, known.tolist(), strict=True))
+
+    def take(self, keep: NDArray[np.bool_]) -> Samples:
+        """The graphs marked, encoded as before; of an official split what is left of it."""
+        graphs, sizes = self.graphs, np.diff(self.graphs.ptr)
+        vertices = np.repeat(keep, sizes)
+        chosen, _ = graphs.induced(vertices)
+        entries, rows = vertices[graphs.rows], torch.from_numpy(keep)
+        number = np.cumsum(keep) - 1
+        ptr = np.concatenate(([0], np.cumsum(sizes[keep])))
+        return replace(
+            self,
+            graphs=replace(chosen, ptr=ptr, graph_names=None),
+            x=None if self.x is None else self.x[torch.from_numpy(vertices)],
+            y=None if self.y is None else self.y[rows],
+            edge_labels=None if self.edge_labels is None else self.edge_labels[entries],
+            edge_features=None
+            if self.edge_features is None
+            else self.edge_features[torch.from_numpy(entries)],
+            descriptors=None if self.descriptors is None else self.descriptors[rows],
+            ids=tuple(name for name, kept in zip(self.ids, keep.tolist(), strict=True) if kept),
+            rows=self.rows[keep],
+            split=self.split and {part: number[ids[keep[ids]]] for part, ids in self.split.items()},
+        )
 
     def digest(self) -> str:
         """A hash of structure, features and labels: equal for equal data."""
@@ -104,6 +138,8 @@ class Samples:
             total.update(self.edge_labels.tobytes())
         if self.edge_features is not None:
             total.update(self.edge_features.numpy().tobytes())
+        if self.descriptors is not None:
+            total.update(self.descriptors.numpy().tobytes())
         return total.hexdigest()
 
 
@@ -116,6 +152,10 @@ def load_samples(
     strict: bool = False,
     like: Encoder | None = None,
     labelled: bool = True,
+    descriptors: Sequence[str] = (),
+    split_column: str | None = None,
+    valid: str | Path | None = None,
+    test: str | Path | None = None,
 ) -> Samples:
     """Read a source and encode it.
 
@@ -129,19 +169,34 @@ def load_samples(
         strict: refuse rows that cannot be read or have no label, instead of skipping them.
         like: the encoder of a fitted model, for samples it has not seen.
         labelled: whether labels are needed.
+        descriptors: ``rdkit``, ``morgan`` and columns of a table that are read beside molecules.
+        split_column: the column of a table that splits it; ``split`` by default.
+        valid, test: further tables, whose rows validate and test.
     """
     names = None if target is None else [target] if isinstance(target, str) else list(target)
     if like is not None:
         names = list(like.target_names) if names is None else names
     wanted = get_task(task) if task is not None else like.task if like is not None else None
-    raw = read_source(
-        source, names if labelled else [], smiles, data, wanted is Task.REGRESSION, like
+    choice = TableChoice(
+        smiles,
+        None if like is None else like.smiles,
+        split_column,
+        None if valid is None else user_path(valid),
+        None if test is None else user_path(test),
+        column_names(descriptors) if like is None else _needed(like),
     )
+    numbers = wanted is Task.REGRESSION
+    raw = read_source(source, names if labelled else [], choice, data, numbers, like)
     if names is not None and labelled:
         raw = raw.choose(tuple(names))
     if labelled and not raw.targets:
         raise InputError(f"{source} has no labels to learn from or to check with.")
-    return encode_samples(raw, wanted, strict, like, labelled, source)
+    return encode_samples(raw, wanted, strict, like, labelled, source, descriptors)
+
+
+def _needed(like: Encoder) -> tuple[str, ...]:
+    """The columns that a model reads beside the molecule."""
+    return () if like.descriptors is None else like.descriptors.columns
 
 
 def load_dataset(
@@ -150,6 +205,7 @@ def load_dataset(
     *,
     smiles: str | None = None,
     data: str | Path | None = None,
+    **options: Any,
 ) -> Samples:
     """A dataset with labels, ready for :func:`~gpnn.train.fit.fit`.
 
@@ -158,13 +214,14 @@ def load_dataset(
             ``gpnn train`` reads: a CSV of SMILES, a TU or OGB folder, a folder of graph files.
         target, smiles: columns of a table of molecules; detected automatically.
         data: the folder with datasets, ``$GPNN_DATA`` by default.
+        options: further arguments of :func:`load_samples`: ``task``, ``descriptors``, ``valid``, …
 
     >>> from gpnn import load_dataset
     >>> molecules = load_dataset("MUTAG")
     >>> len(molecules), molecules.class_names
     (188, ('-1', '1'))
     """
-    return load_samples(source, target, smiles, data=data)
+    return load_samples(source, target, smiles, data=data, **options)
 
 
 def encode_samples(
@@ -174,6 +231,7 @@ def encode_samples(
     like: Encoder | None = None,
     labelled: bool = True,
     source: str = "the input",
+    descriptors: Sequence[str] = (),
 ) -> Samples:
     """Features and labels as tensors; rows without a usable label are left out."""
     if like is not None:
@@ -182,6 +240,7 @@ def encode_samples(
             raise InputError(f"The model's task is {like.task}, which does not fit {source}.")
     y: Tensor | None = None
     classes: tuple[str, ...] = ()
+    mixed: tuple[tuple[str, ...], ...] = () if like is None else like.mixed
     if labelled:
         task = task or raw.task or labels.infer_task(raw.targets)
         if task.node_level != raw.node_level:
@@ -195,7 +254,9 @@ def encode_samples(
             classes = like.class_names
         elif task.has_classes:
             classes = labels.class_names(next(iter(raw.targets.values())))
-        y, reasons = labels.encode(raw.targets, task, classes)
+        if task is Task.MIXED and like is None:
+            mixed = labels.mixed_classes(raw.targets)
+        y, reasons = labels.encode(raw.targets, task, classes, mixed)
         if not raw.node_level:
             raw = raw.without(reasons)
             keep = torch.ones(len(y), dtype=torch.bool)
@@ -211,14 +272,36 @@ def encode_samples(
         labels.check_labels(y, task, classes, raw.ids)
     if like is None:
         assert task is not None
-        like = Encoder.fit(raw, task, classes)
+        own, numbers = fit_descriptors(raw, descriptors)
+        like = Encoder.fit(raw, task, classes, mixed, own)
+    else:
+        numbers = encode_descriptors(raw, like)
     if raw.nodes.dtype.kind == "f" and not np.isfinite(raw.nodes).all():
         raise InputError(f"The vertex features of {source} hold NaN or infinity. Fix them first.")
     x, edge_labels, edge_features = like.encode(raw)
     return Samples(
         raw.graphs, like, x, edge_labels, y, raw.ids, raw.rows, raw.skipped, raw.split,
-        edge_features,
+        edge_features, numbers, raw.from_smiles, raw.counted,
     )  # fmt: skip
+
+
+def fit_descriptors(raw: Raw, wanted: Sequence[str]) -> tuple[Descriptors | None, Tensor | None]:
+    """The descriptors that are wanted, and their numbers for all graphs."""
+    if not wanted:
+        return None, None
+    if not raw.from_smiles:
+        raise InputError("Descriptors need molecules that are given as SMILES or in a table.")
+    fitted, values = Descriptors.fit(wanted, raw.ids, raw.descriptors)
+    return fitted, torch.from_numpy(values)
+
+
+def encode_descriptors(raw: Raw, like: Encoder) -> Tensor | None:
+    """The descriptors that a model reads."""
+    if like.descriptors is None:
+        return None
+    if not raw.from_smiles:
+        raise InputError("The model reads descriptors, which need molecules given as SMILES.")
+    return torch.from_numpy(like.descriptors.encode(raw.ids, raw.descriptors))
 
 
 def without_edge_labels(samples: Samples) -> Samples:
@@ -227,24 +310,8 @@ def without_edge_labels(samples: Samples) -> Samples:
 
 
 def take(samples: Samples, keep: NDArray[np.bool_]) -> Samples:
-    """The graphs marked, encoded as before; of an official split what is left of it."""
-    graphs = samples.graphs
-    sizes = np.diff(graphs.ptr)
-    vertices = np.repeat(keep, sizes)
-    chosen, _ = graphs.induced(vertices)
-    ptr = np.concatenate(([0], np.cumsum(sizes[keep])))
-    labels, number = samples.edge_labels, np.cumsum(keep) - 1
-    return replace(
-        samples,
-        graphs=replace(chosen, ptr=ptr, graph_names=None),
-        x=None if samples.x is None else samples.x[vertices],
-        y=None if samples.y is None else samples.y[keep],
-        edge_labels=None if labels is None else labels[vertices[graphs.rows]],
-        ids=tuple(name for name, kept in zip(samples.ids, keep.tolist(), strict=True) if kept),
-        rows=samples.rows[keep],
-        split=samples.split
-        and {part: number[ids[keep[ids]]] for part, ids in samples.split.items()},
-    )
+    """The graphs marked, see :meth:`Samples.take`."""
+    return samples.take(keep)
 
 
 def _tell_skipped(raw: Raw, strict: bool, source: str) -> None:

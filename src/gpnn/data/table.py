@@ -1,10 +1,16 @@
-"""A CSV of SMILES with targets, one molecule a row; also ``.smi`` files and SMILES themselves."""
+"""Tables of molecules with targets, one molecule a row, and lists of SMILES.
+
+CSV and TSV (comma, semicolon or tab; decimal points or commas), SDF, Parquet, ``.smi`` and ``.txt``
+lists, all but Parquet also as ``.gz``; ``-`` is standard input, a table or a list.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,54 +20,71 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..graph.readers.files import note, one_of, read_bytes, where
 from ..graph.readers.smiles import smiles_column
-from .molecules import build_molecules, parse
+from .formats import LISTS, STDIN, decimal_commas, file_kind, read_parquet, read_sdf
+from .molecules import build_molecules, count_molecules, parse
 from .raw import MOLECULE, Raw, Skipped
 from .targets import column, missing
 
-__all__ = ["is_table", "read_columns", "read_molecules", "read_table"]
+__all__ = ["TableChoice", "is_table", "read_columns", "read_molecules", "read_table"]
 
 IntArray = NDArray[np.int64]
 
-_SUFFIXES = (".csv", ".tsv", ".smi", ".smiles")
 _TARGETS = ("target", "label", "labels", "y", "class", "activity")
 _NAMES = ("id", "name", "names", "index", "mol_id", "molid", "cid", "cas", "inchi", "inchikey")
 _SPLITS = {"train": "train", "training": "train", "val": "valid", "valid": "valid",
            "validation": "valid", "test": "test"}  # fmt: skip
 
 
+@dataclass(frozen=True)
+class TableChoice:
+    """Which columns and files of a table are used, where that is said.
+
+    Attributes:
+        smiles: the column of SMILES; else one named so, else the first that reads as SMILES.
+        usual: the column of SMILES if it is there, for a model that was trained on it.
+        split: the column that decides which rows train, validate and test; else one named split.
+        valid, test: further tables, whose rows validate and test.
+        descriptors: columns of numbers that a network reads beside the molecule.
+    """
+
+    smiles: str | None = None
+    usual: str | None = None
+    split: str | None = None
+    valid: Path | None = None
+    test: Path | None = None
+    descriptors: tuple[str, ...] = ()
+
+
 def is_table(path: Path) -> bool:
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-    return bool(suffixes) and suffixes[-1] in _SUFFIXES
+    return str(path) == STDIN or bool(file_kind(path))
 
 
 def read_table(
-    path: Path,
-    smiles: str | None = None,
-    targets: Sequence[str] | None = None,
-    usual: str | None = None,
+    path: Path, targets: Sequence[str] | None = None, choice: TableChoice | None = None
 ) -> Raw:
     """The molecules and targets of a file.
 
-    A column named ``split`` decides which rows train, validate and test: ``train``, ``valid``,
-    ``test``, or ``training``, ``val``, ``validation``. Where it names no row to validate with, some
-    of the rows to train on are drawn for that.
+    A column named ``split``, or the one chosen, decides which rows train, validate and test:
+    ``train``, ``valid``, ``test``, or ``training``, ``val``, ``validation``. Where it names no row
+    to validate with, some of the rows to train on are drawn for that.
 
     Args:
-        smiles: the column of SMILES; else one named so, else the first that reads as SMILES.
         targets: the target columns; ``None`` finds them, an empty list wants none.
-        usual: the column of SMILES if it is there, for a model that was trained on it.
     """
-    if any(suffix.lower() in (".smi", ".smiles") for suffix in path.suffixes):
-        lines = [line.split() for line in _decode(path).splitlines() if not line.startswith("#")]
-        return read_molecules([words[0] if words else "" for words in _without_ends(lines)])
-    names, columns, ragged = read_columns(path)
-    at = _smiles(path, names, columns, smiles or (usual if usual in names else None))
+    choice = choice or TableChoice()
+    names, columns, ragged = _all_files(path, choice)
+    given = choice.smiles or (choice.usual if choice.usual in names else None)
+    at = _smiles(path, names, columns, given)
     texts = columns.pop(at)
-    split = _split(path, columns, ragged)
+    split = _split(path, columns, ragged, choice.split)
+    extra = {name: _descriptor(path, names, columns, name) for name in choice.descriptors}
     if targets is None:
-        targets = _find_targets(path, columns)
+        left = {name: values for name, values in columns.items() if name not in extra}
+        targets = _find_targets(path, left) if left or len(names) > 1 else []
     if at in targets:
         raise InputError(f"The column {at!r} holds the SMILES. Name another one with --target.")
+    if both := [name for name in targets if name in extra]:
+        raise InputError(f"The column {both[0]!r} cannot be a target and a descriptor.")
     absent = [name for name in targets if name not in columns]
     if absent:
         raise InputError(
@@ -72,7 +95,9 @@ def read_table(
         row: f"{got} of {len(names)} columns" if got else "blank line"
         for row, got in ragged.items()
     }
-    return read_molecules(texts, {name: columns[name] for name in targets}, split, at, reasons)
+    return read_molecules(
+        texts, {name: columns[name] for name in targets}, split, at, reasons, extra
+    )
 
 
 def read_molecules(
@@ -81,6 +106,7 @@ def read_molecules(
     split: Sequence[str] | None = None,
     smiles: str | None = None,
     reasons: Mapping[int, str] | None = None,
+    descriptors: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> Raw:
     """Molecules of SMILES; those that do not parse are skipped, with the reason."""
     molecules = parse(texts)
@@ -92,25 +118,98 @@ def read_molecules(
     rows = np.array([row for row in range(len(texts)) if row not in why], np.int64)
     graphs, atoms = build_molecules([molecules[row] for row in rows.tolist()])
     parts = np.array(split)[rows] if split is not None else None
+    ids = tuple(texts[row] for row in rows.tolist())
     return Raw(
         graphs=graphs,
         kind=MOLECULE,
         nodes=atoms,
         targets={name: column(values)[rows] for name, values in (targets or {}).items()},
-        ids=tuple(texts[row] for row in rows.tolist()),
+        ids=ids,
         rows=rows,
         skipped=tuple(Skipped(row, texts[row], why[row]) for row in sorted(why)),
         split=None
         if parts is None
         else {part: np.flatnonzero(parts == part) for part in ("train", "valid", "test")},
         smiles=smiles,
+        from_smiles=True,
+        descriptors={name: values[rows] for name, values in (descriptors or {}).items()},
+        counted=count_molecules(ids, graphs, atoms),
     )
+
+
+def _all_files(
+    path: Path, choice: TableChoice
+) -> tuple[list[str], dict[str, list[str]], dict[int, int]]:
+    """The columns of a table, followed by those of the tables to validate and test with; rows are
+    numbered on."""
+    names, columns, ragged = read_columns(path)
+    more = {part: f for part, f in (("valid", choice.valid), ("test", choice.test)) if f}
+    if not more:
+        return names, columns, ragged
+    clash = choice.split or next((name for name in names if name.lower() == "split"), None)
+    if clash is not None:
+        raise InputError(
+            f"The column {clash!r} of {path} and --valid or --test both split the rows. Give one."
+        )
+    count = len(columns[names[0]])
+    parts = ["train"] * count
+    for part, other in more.items():
+        own, its, short = read_columns(other)
+        if missing_ := [name for name in names if name not in own]:
+            raise InputError(f"{other} has no column {missing_[0]!r}, which {path} has.")
+        ragged |= {row + count: fields for row, fields in short.items()}
+        for name in names:
+            columns[name] = columns[name] + its[name]
+        count = len(columns[names[0]])
+        parts += [part] * (count - len(parts))
+    columns["split"] = parts
+    return names, columns, ragged
+
+
+def _descriptor(
+    path: Path, names: list[str], columns: Mapping[str, list[str]], name: str
+) -> NDArray[np.float64]:
+    """A column of numbers, NaN where missing."""
+    if name not in columns:
+        raise InputError(
+            f"{path} has no column {name!r} for the descriptors; its columns are {one_of(names)}. "
+            "Computed ones are rdkit and morgan."
+        )
+    values = column(columns[name])
+    if values.dtype.kind != "f":
+        words = [word for word in values.tolist() if word and not _is_number(word)]
+        raise InputError(f"Descriptors are numbers, and the column {name!r} holds {words[0]!r}.")
+    return values
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def read_columns(path: Path) -> tuple[list[str], dict[str, list[str]], dict[int, int]]:
     """Column names, columns of text, and the fields of rows that have too few or too many. A blank
     line between rows is a row without fields, so that rows keep their numbers."""
+    kind = file_kind(path)
+    if kind == ".sdf" or kind == ".sd":
+        return *read_sdf(path), {}
+    if kind == ".parquet":
+        return *read_parquet(path), {}
     text = _decode(path)
+    if kind in LISTS or str(path) == STDIN:
+        lines = [line.split() for line in text.splitlines() if not line.startswith("#")]
+        words = [line[0] if line else "" for line in _without_ends(lines)]
+        if words and (kind in LISTS[:2] or parse(words[:1])[0] is not None):
+            return ["smiles"], {"smiles": words}, {}
+    return _read_delimited(path, text)
+
+
+def _read_delimited(
+    path: Path, text: str
+) -> tuple[list[str], dict[str, list[str]], dict[int, int]]:
     first = text.lstrip("\r\n").split("\n", 1)[0]
     delimiter = max(("\t", ";", ","), key=first.count)
     reader = csv.reader(io.StringIO(text), delimiter=delimiter)
@@ -126,13 +225,20 @@ def read_columns(path: Path) -> tuple[list[str], dict[str, list[str]], dict[int,
         raise InputError(f"{path} has two columns named {twice[0]!r}. Rename one.")
     width = len(names)
     ragged = {
-        row: len(fields)
-        for row, fields in enumerate(rows)
-        if len(fields) < width or any(field.strip() for field in fields[width:])
+        row: len(f)
+        for row, f in enumerate(rows)
+        if len(f) < width or any(map(str.strip, f[width:]))
     }
-    padded = [fields + [""] * (len(names) - len(fields)) for fields in rows]
+    long = [row for row, count in ragged.items() if count > width]
+    if long and 2 * len(long) > len(rows):
+        raise InputError(
+            f"{where(path, long[0] + 1)}: {ragged[long[0]]} fields under {width} headings, in "
+            f"{len(long):,} of {len(rows):,} rows. Put fields that hold {delimiter!r}, such as "
+            "numbers with decimal commas, in quotes, or delimit the table by semicolons."
+        )
+    padded = [fields + [""] * (width - len(fields)) for fields in rows]
     columns = {name: [row[k].strip() for row in padded] for k, name in enumerate(names)}
-    return names, columns, ragged
+    return names, decimal_commas(path, columns), ragged
 
 
 def _without_ends(rows: list[list[str]]) -> list[list[str]]:
@@ -143,7 +249,7 @@ def _without_ends(rows: list[list[str]]) -> list[list[str]]:
 
 def _decode(path: Path) -> str:
     """The text of a file: UTF-8, or Latin-1 with a note."""
-    content = read_bytes(path)
+    content = sys.stdin.buffer.read() if str(path) == STDIN else read_bytes(path)
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{path} is UTF-16. Save it as UTF-8.")
     try:
@@ -176,12 +282,15 @@ def _smiles(path: Path, names: list[str], columns: Mapping[str, Any], given: str
 
 
 def _split(
-    path: Path, columns: dict[str, list[str]], ragged: Mapping[int, int]
+    path: Path, columns: dict[str, list[str]], ragged: Mapping[int, int], given: str | None
 ) -> list[str] | None:
-    """A column named split, taken out: train, valid or test in every row that is read."""
-    name = next((name for name in columns if name.lower() == "split"), None)
+    """The column chosen, or one named split, taken out: train, valid or test in every row that is
+    read."""
+    name = given or next((name for name in columns if name.lower() == "split"), None)
     if name is None:
         return None
+    if name not in columns:
+        raise InputError(f"{path} has no column {name!r} that could split it.")
     words = columns.pop(name)
     parts = [_SPLITS.get(word.lower(), "") for word in words]
     for row in ragged:

@@ -15,7 +15,10 @@ from torch import Tensor
 from ..errors import InputError
 from .tasks import Task
 
-__all__ = ["MISSING", "check_labels", "class_names", "column", "encode", "infer_task", "missing"]
+__all__ = [
+    *("MISSING", "check_labels", "class_names", "column", "encode", "infer_task", "missing"),
+    "mixed_classes",
+]
 
 MISSING = frozenset({"", "nan", "na", "n/a", "none", "null", "?"})
 MAX_INTEGER_CLASSES = 20
@@ -49,19 +52,16 @@ def missing(values: Column) -> NDArray[np.bool_]:
 def infer_task(columns: Mapping[str, Column]) -> Task:
     """The task that the columns look like.
 
-    Several columns of 0 and 1 are a multitask, several of other numbers a regression. One column
-    is a classification if it holds text, or whole numbers of which there are few: two, or up to
-    ``MAX_INTEGER_CLASSES`` if every one stands for five rows or more. Else it is a regression.
+    Several columns of 0 and 1 are a multitask, several of other numbers a regression; where some
+    hold numbers and others text or 0 and 1, the task is mixed. One column is a classification if
+    it holds text, or whole numbers of which there are few: two, or up to ``MAX_INTEGER_CLASSES``
+    if every one stands for five rows or more. Else it is a regression.
     """
     if len(columns) > 1:
         if all(_is_binary(values) for values in columns.values()):
             return Task.MULTITASK
-        text = [name for name, values in columns.items() if values.dtype.kind != "f"]
-        if text:
-            raise InputError(
-                f"Several targets must be numbers, and {text[0]!r} holds text. Name one "
-                "target, or write yes and no as 1 and 0."
-            )
+        if any(values.dtype.kind != "f" or _is_binary(values) for values in columns.values()):
+            return Task.MIXED
         return Task.REGRESSION
     values = next(iter(columns.values()))
     if values.dtype.kind != "f":
@@ -81,10 +81,49 @@ def class_names(values: Column) -> tuple[str, ...]:
     return tuple(sorted(set(known.tolist())))
 
 
+def mixed_classes(columns: Mapping[str, Column]) -> tuple[tuple[str, ...], ...]:
+    """The classes of every target of a mixed task, none for numbers."""
+    out = []
+    for name, values in columns.items():
+        own = class_names(values) if values.dtype.kind != "f" or _is_binary(values) else ()
+        if len(own) > MAX_INTEGER_CLASSES:
+            raise InputError(
+                f"The target {name!r} holds {len(own):,} different texts. Name targets with "
+                f"numbers, or at most {MAX_INTEGER_CLASSES} classes."
+            )
+        out.append(own)
+    return tuple(out)
+
+
+def _encode_mixed(
+    columns: Mapping[str, Column], classes: tuple[tuple[str, ...], ...]
+) -> tuple[Tensor, dict[int, str]]:
+    """An output per number and per target of two classes, one per class where there are more."""
+    out: list[NDArray[np.float64]] = []
+    for (name, values), own in zip(columns.items(), classes, strict=True):
+        if not own:
+            if values.dtype.kind != "f":
+                raise InputError(f"The target {name!r} held numbers in training, and text here.")
+            out.append(values.astype(np.float64))
+            continue
+        words = np.array([_name(value) for value in values.tolist()], dtype=object)
+        known = np.isin(words, own) & ~missing(values)
+        shown = own[1:] if len(own) == 2 else own
+        out.extend(np.where(known, words == word, np.nan) for word in shown)
+    table = np.stack(out, axis=1)
+    empty = np.flatnonzero(np.isnan(table).all(axis=1)).tolist()
+    return torch.from_numpy(table).float(), dict.fromkeys(empty, _no_label(columns))
+
+
 def encode(
-    columns: Mapping[str, Column], task: Task, classes: tuple[str, ...]
+    columns: Mapping[str, Column],
+    task: Task,
+    classes: tuple[str, ...],
+    mixed: tuple[tuple[str, ...], ...] = (),
 ) -> tuple[Tensor, dict[int, str]]:
     """The labels, and the rows that have none that can be used, with the reason."""
+    if task is Task.MIXED:
+        return _encode_mixed(columns, mixed)
     if task.has_classes:
         name, values = next(iter(columns.items()))
         return _encode_classes(name, values, classes)
@@ -101,8 +140,7 @@ def encode(
             )
     table = np.stack(list(columns.values()), axis=1)
     empty = np.isnan(table).all(axis=1)
-    reason = f"no label in {_shown(list(columns))}"
-    bad_rows = dict.fromkeys(np.flatnonzero(empty).tolist(), reason)
+    bad_rows = dict.fromkeys(np.flatnonzero(empty).tolist(), _no_label(columns))
     with np.errstate(over="ignore"):
         small = table.astype(np.float32)
     if (np.isinf(small) & np.isfinite(table)).any():
@@ -130,7 +168,7 @@ def check_labels(y: Tensor, task: Task, classes: tuple[str, ...], rows: Sequence
         return
     for index in range(y.shape[1]):
         known = y[:, index][~torch.isnan(y[:, index])]
-        if task is Task.REGRESSION and len(known) and bool((known == known[0]).all()):
+        if task.scaled and len(known) and bool((known == known[0]).all()):
             raise InputError(f"All values of target {index} are {known[0]:g}: nothing to learn.")
     if task is Task.MULTITASK and not bool(((y == 0).any(0) & (y == 1).any(0)).any()):
         raise InputError("No target holds both 0 and 1. There is nothing to distinguish.")
@@ -171,5 +209,7 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _shown(names: list[str]) -> str:
-    return repr(names[0]) if len(names) == 1 else f"any of {len(names)} targets"
+def _no_label(columns: Mapping[str, Column]) -> str:
+    names = list(columns)
+    which = repr(names[0]) if len(names) == 1 else f"any of {len(names)} targets"
+    return f"no label in {which}"

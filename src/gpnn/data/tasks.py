@@ -32,6 +32,8 @@ class Task(StrEnum):
                                                                                     of more
     ``multitask``           float [graphs, tasks]    binary cross-entropy ROC-AUC   ROC-AUC
     ``regression``          float [graphs, targets]  mean absolute error  MAE       loss
+    ``mixed``               float [graphs, outputs]  the two above,       scaled    loss
+                                                     output by output     MAE
     ``node-classification`` long [vertices]          cross-entropy        accuracy  as above
     ======================= ======================== ==================== ========= ==============
 
@@ -41,16 +43,26 @@ class Task(StrEnum):
     one. Several of them are told together as the mean of their scaled errors, ``scaled_mae``, and
     one by one in units of their own. Accuracy chooses no epoch: where one class is rare it says
     nothing. Where ROC-AUC is equal or undefined, the loss chooses.
+
+    A mixed task has outputs that are numbers and outputs that are of two classes (a target of more
+    classes has an output for each); which is which is said by ``binary``, bool [outputs]. The
+    error of an output of two classes is the distance of its probability from the label.
     """
 
     CLASSIFICATION = "classification"
     MULTITASK = "multitask"
     REGRESSION = "regression"
+    MIXED = "mixed"
     NODE_CLASSIFICATION = "node-classification"
 
     @property
     def node_level(self) -> bool:
         return self is Task.NODE_CLASSIFICATION
+
+    @property
+    def scaled(self) -> bool:
+        """Whether some targets are numbers, which are scaled."""
+        return self in (Task.REGRESSION, Task.MIXED)
 
     @property
     def has_classes(self) -> bool:
@@ -59,8 +71,8 @@ class Task(StrEnum):
 
     def metric(self, outputs: int) -> str:
         """The metric that is told first, of a network with so many outputs."""
-        if self is Task.REGRESSION:
-            return "mae" if outputs == 1 else SCALED
+        if self.scaled:
+            return "mae" if outputs == 1 and self is Task.REGRESSION else SCALED
         return "roc_auc" if self is Task.MULTITASK else "accuracy"
 
     def metrics(self, outputs: int) -> tuple[str, ...]:
@@ -72,11 +84,9 @@ class Task(StrEnum):
         """What chooses the best epoch: a metric, or ``loss``."""
         return "roc_auc" if "roc_auc" in self.metrics(outputs) else "loss"
 
-    def outputs(self, classes: int, targets: int) -> int:
-        """Numbers the network puts out per graph or vertex."""
-        return classes if self.has_classes else targets
-
-    def losses(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    def losses(
+        self, outputs: Tensor, y: Tensor, binary: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """The loss of every label, and which labels are there; shapes like the labels.
 
         Shapes: outputs [..., rows, outputs], labels [..., rows(, targets)].
@@ -86,25 +96,51 @@ class Task(StrEnum):
             return -torch.log_softmax(outputs, -1).gather(-1, chosen).squeeze(-1), y >= 0
         known = ~torch.isnan(y)
         target = torch.where(known, y, 0).to(outputs.dtype)
+        if self is Task.REGRESSION:
+            return (outputs - target).abs(), known
+        likely = functional.binary_cross_entropy_with_logits
         if self is Task.MULTITASK:
-            each = functional.binary_cross_entropy_with_logits(outputs, target, reduction="none")
-        else:
-            each = (outputs - target).abs()
-        return each, known
+            return likely(outputs, target, reduction="none"), known
+        assert binary is not None
+        wrong = likely(outputs, torch.where(binary, target, 0), reduction="none")
+        return torch.where(binary, wrong, (outputs - target).abs()), known
 
-    def loss(self, outputs: Tensor, y: Tensor, chosen: Tensor | None = None) -> Tensor:
+    def loss(
+        self,
+        outputs: Tensor,
+        y: Tensor,
+        chosen: Tensor | None = None,
+        binary: Tensor | None = None,
+        weights: Tensor | None = None,
+    ) -> Tensor:
         """The mean loss over the labels that are there, in the rows that are chosen, bool
-        [..., rows]; zero where there are none. Shapes: as in :meth:`losses` → [...]."""
-        each, known = self.losses(outputs, y)
+        [..., rows]; zero where there are none. Shapes: as in :meth:`losses` → [...].
+
+        Args:
+            weights: of the classes, [..., classes], or of 0 and 1 in every output,
+                [..., 2, outputs].
+        """
+        each, known = self.losses(outputs, y, binary)
         over: tuple[int, ...] = (-1,) if self.has_classes else (-2, -1)
         if chosen is not None:
             known = known & (chosen if self.has_classes else chosen.unsqueeze(-1))
-        return (each * known).sum(over) / known.sum(over).clamp(min=1)
+        if weights is None:
+            return (each * known).sum(over) / known.sum(over).clamp(min=1)
+        if self.has_classes:
+            weight = weights.gather(-1, y.clamp(min=0))
+        else:
+            weight = torch.where(y == 1, weights[..., 1:, :], weights[..., :1, :])
+        weight = weight * known
+        total = weight.sum(over)
+        return (each * weight).sum(over) / torch.where(total > 0, total, 1)
 
-    def scores(self, outputs: Tensor) -> Tensor:
-        """Probabilities, or the values themselves for a regression."""
+    def scores(self, outputs: Tensor, binary: Tensor | None = None) -> Tensor:
+        """Probabilities, or the values themselves for numbers."""
         if self.has_classes:
             return outputs.softmax(dim=-1)
+        if self is Task.MIXED:
+            assert binary is not None
+            return torch.where(binary, outputs.sigmoid(), outputs)
         return outputs.sigmoid() if self is Task.MULTITASK else outputs
 
     def measure(
@@ -113,18 +149,19 @@ class Task(StrEnum):
         y: Tensor,
         scale: Sequence[float] = (),
         names: Sequence[str] = (),
+        binary: Sequence[bool] = (),
     ) -> dict[str, float]:
         """Every metric that is defined for these scores and labels.
 
         Args:
-            scale, names: of the targets of a regression.
+            scale, names, binary: of the outputs, where they are targets.
         """
         found, truth = scores.double().cpu().numpy(), y.cpu().numpy()
         if self.has_classes:
             return _classes(found[truth >= 0], truth[truth >= 0])
         if self is Task.MULTITASK:
-            return _binary(found, truth)
-        return _errors(found, truth, scale, names)
+            return _binary(found, truth, names)
+        return _errors(found, truth, scale, names, binary or [False] * truth.shape[1])
 
 
 def get_task(name: str) -> Task:
@@ -140,7 +177,7 @@ def get_task(name: str) -> Task:
 
 def higher_is_better(metric: str) -> bool:
     """Whether more is better: of all metrics but errors and losses."""
-    return metric not in ("loss", "mae", "rmse", SCALED)
+    return metric.split("[")[0] not in ("loss", "mae", "rmse", SCALED)
 
 
 def _classes(probability: Floats, truth: NDArray[np.int64]) -> dict[str, float]:
@@ -154,18 +191,26 @@ def _classes(probability: Floats, truth: NDArray[np.int64]) -> dict[str, float]:
     return out
 
 
-def _binary(probability: Floats, truth: Floats) -> dict[str, float]:
-    areas = []
+def _binary(probability: Floats, truth: Floats, names: Sequence[str]) -> dict[str, float]:
+    """The mean over the targets, and every one of several."""
+    areas = {}
     for column in range(truth.shape[1]):
         known = ~np.isnan(truth[:, column])
         area = roc_auc(probability[known, column], truth[known, column] == 1)
         if area is not None:
-            areas.append(area)
-    return {"roc_auc": float(np.mean(areas))} if areas else {}
+            areas[column] = area
+    if not areas:
+        return {}
+    each = {f"roc_auc[{names[c]}]": area for c, area in areas.items()} if len(names) > 1 else {}
+    return {"roc_auc": float(np.mean(list(areas.values())))} | each
 
 
 def _errors(
-    found: Floats, truth: Floats, scale: Sequence[float], names: Sequence[str]
+    found: Floats,
+    truth: Floats,
+    scale: Sequence[float],
+    names: Sequence[str],
+    binary: Sequence[bool],
 ) -> dict[str, float]:
     known = ~np.isnan(truth)
     if not known.any():
@@ -175,21 +220,27 @@ def _errors(
     with np.errstate(invalid="ignore"):
         mae = np.nansum(np.abs(error), 0) / counts
         rmse = np.sqrt(np.nansum(error**2, 0) / counts)
-    if truth.shape[1] == 1:
+    if truth.shape[1] == 1 and not binary[0]:
         return {"mae": float(mae[0]), "rmse": float(rmse[0])}
     out = {}
     if len(scale):
         out[SCALED] = float(np.nanmean(np.abs(error) / np.array(scale)))
-    for name, one, two in zip(names, mae.tolist(), rmse.tolist(), strict=False):
-        if one == one:
-            out |= {f"mae[{name}]": one, f"rmse[{name}]": two}
+    for place, name in enumerate(names):
+        here = known[:, place]
+        if binary[place]:
+            area = roc_auc(found[here, place], truth[here, place] == 1)
+            out |= {} if area is None else {f"roc_auc[{name}]": area}
+        elif counts[place]:
+            out |= {f"mae[{name}]": float(mae[place]), f"rmse[{name}]": float(rmse[place])}
     return out
 
 
 def roc_auc(score: Floats, positive: NDArray[np.bool_]) -> float | None:
-    """The area under the ROC curve; ``None`` where one kind is absent."""
-    from sklearn.metrics import roc_auc_score
+    """The area under the ROC curve, by ranks; ``None`` where one kind is absent."""
+    from scipy.stats import rankdata
 
-    if not 0 < int(positive.sum()) < len(positive):
+    ones = int(positive.sum())
+    zeros = len(positive) - ones
+    if not ones or not zeros:
         return None
-    return float(roc_auc_score(positive, score))
+    return float((rankdata(score)[positive].sum() - ones * (ones + 1) / 2) / (ones * zeros))

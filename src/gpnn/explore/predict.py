@@ -56,7 +56,7 @@ class Predictor:
             scores = self.loaded.predict(samples)[0].tolist()
             found = explain(self.loaded, samples, 0, wanted)
         encoder = self.loaded.encoder
-        names = encoder.class_names if encoder.task.has_classes else encoder.target_names
+        names = encoder.outputs
         return {
             "scores": [
                 {"name": name, "score": score} for name, score in zip(names, scores, strict=True)

@@ -187,6 +187,7 @@ class GraphBatch:
         rounds: one entry per layer.
         pairs: the pairs of Equation 3 one by one, or ``None``.
         walks: random-walk encodings, sorted as ``features``, [n, walks], or ``None``.
+        descriptors: numbers of every graph, [graphs, width], or ``None``.
         readout: Σ over the vertices of every graph.
         components: connected components of every part, [graphs, parts].
         order: the vertices of the input, in input order, as sums of one row each.
@@ -223,6 +224,7 @@ class GraphBatch:
     groups: Tensor
     pairs: PairRows | None = None
     walks: Tensor | None = None
+    descriptors: Tensor | None = None
     cells: CellBatch | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
     terms: Terms | None = None

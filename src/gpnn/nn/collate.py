@@ -88,6 +88,9 @@ class _Collation:
             groups=_groups(self.first),
             pairs=pairs,
             walks=None if prepared.walks is None else self._shape(prepared.walks[rows]),
+            descriptors=None
+            if prepared.descriptors is None
+            else self._shape(prepared.descriptors[chosen]),
             cells=self._cells(graphs),
             terms=None if self.stacked else prepared.terms,
         )

@@ -77,6 +77,7 @@ class GPNNConfig:
         pair_activation: of Equation 2: ``relu``, or ``sine``, which keeps classes of pairs apart
             through many rounds, see :class:`~gpnn.nn.layer.InteractionLayer`.
         edge_labels: categories of edges, or 0; ``edge_features``: width of float edge features.
+        descriptors: numbers of a whole graph that the head reads beside the readout, or 0.
         component_feature: append the number of connected components of every part.
         colours_only: γ starts from colours alone, as the paper's text says.
         head: what turns embeddings into outputs: ``mlp``, a perceptron with a hidden layer, or
@@ -102,6 +103,7 @@ class GPNNConfig:
     pair_activation: str = "relu"
     edge_labels: int = 0
     edge_features: int = 0
+    descriptors: int = 0
     component_feature: bool = True
     colours_only: bool = False
     dropout: float = 0.0
@@ -123,6 +125,7 @@ class GPNNConfig:
                 "norm": Choice(("batch", None)),
                 "part_weights": Choice(PART_WEIGHTS),
                 "edge_labels": Whole(0),
+                "descriptors": Whole(0),
             },
         )
         if self.peer is not None:

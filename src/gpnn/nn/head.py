@@ -15,15 +15,20 @@ from .part_weights import draw_parts
 
 __all__ = ["Head"]
 
+LIMIT = 5.0
+"""Standard deviations at which descriptors are cut off: rare ones vary little in training."""
+
 
 class Head(nn.Module):
     r"""Readout and what follows it.
 
     .. math::
         z_G = \mathrm{readout}_{v \in G}\, h_v, \qquad
-        y_G = \sigma\big(\mathrm{norm}(z_G)\, A + \mathrm{norm}(c_G)\, C + a\big)\, B + b
+        y_G = \sigma\big(\mathrm{norm}(z_G)\, A + \mathrm{norm}(c_G)\, C
+            + \mathrm{norm}(x_G)\, D + a\big)\, B + b
 
-    :math:`c_G` counts the connected components of every part. In node tasks :math:`z = h_v`, and
+    :math:`c_G` counts the connected components of every part, :math:`x_G` are the descriptors of
+    the graph where there are any, normalised and cut off at ±5. In node tasks :math:`z = h_v`, and
     the counts of its graph join every vertex. A linear head ends before :math:`\sigma`.
 
     Args:
@@ -32,6 +37,7 @@ class Head(nn.Module):
         node: whether outputs belong to vertices.
         mean: whether the readout is a mean; else it is a sum.
         norm: whether :math:`z_G` is normalised.
+        descriptors: width of :math:`x_G`, or 0.
 
     Shapes: blocks of features [..., n, width], together ``inputs`` wide → [..., graphs, outputs],
     or [..., n, outputs] in the order of the input.
@@ -47,6 +53,7 @@ class Head(nn.Module):
         mean: bool,
         norm: bool,
         dropout: Dropout,
+        descriptors: int = 0,
     ) -> None:
         super().__init__()
         self.node, self.mean, self.dropout = node, mean, dropout
@@ -61,10 +68,15 @@ class Head(nn.Module):
             self.count_norm = WeightedBatchNorm(len(keys), bias=False)
             names = ("weight", "bias", "running_mean", "running_var")
             self.count_norm.part_dims = dict.fromkeys(names, (0,))
+        self.given_norm = self.given = None
+        if descriptors:
+            self.given_norm = WeightedBatchNorm(descriptors, bias=False)
+            self.given = Linear(descriptors, hidden or outputs, bias=False)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        for module in (self.norm, self.first, self.second, self.count_norm):
+        own = (self.norm, self.first, self.second, self.count_norm, self.given_norm, self.given)
+        for module in own:
             if module is not None:
                 module.reset_parameters()
         if self.counts is not None:
@@ -79,17 +91,25 @@ class Head(nn.Module):
 
     def finish(self, z: Tensor, batch: GraphBatch) -> Tensor:
         """From z to the outputs."""
+        z = self.first_layer(z, batch)
+        if self.first is None:
+            return z
+        return self.second(self.dropout(torch.relu(z), self._rows(batch)))
+
+    def first_layer(self, z: Tensor, batch: GraphBatch) -> Tensor:
+        """What σ is applied to, or the outputs of a linear head."""
         weight = batch.vertex_weight if self.node else batch.graph_weight
-        rows = batch.vertex_id if self.node else batch.graph_id
         if self.norm is not None:
             z = self.norm(z, weight)
-        counted = self._counted(batch, z.dtype, weight)
+        beside = self._beside(batch, z.dtype, weight)
         if self.first is None:
-            out: Tensor = self.second(self.dropout(z, rows))
-            return out if counted is None else out + counted
-        z = self.first(z)
-        z = torch.relu(z if counted is None else z + counted)
-        return self.second(self.dropout(z, rows))
+            out: Tensor = self.second(self.dropout(z, self._rows(batch)))
+        else:
+            out = self.first(z)
+        return out if beside is None else out + beside
+
+    def _rows(self, batch: GraphBatch) -> Tensor | None:
+        return batch.vertex_id if self.node else batch.graph_id
 
     def read(self, blocks: list[Tensor], batch: GraphBatch) -> Tensor:
         """z of every graph, or of every vertex in the order of the input."""
@@ -98,6 +118,18 @@ class Head(nn.Module):
             return torch.cat([batch.order.sum(block) for block in blocks], dim=-1)
         z = torch.cat([batch.readout.sum(block) for block in blocks], dim=-1)
         return z / batch.vertices.to(z.dtype).clamp(min=1) if self.mean else z
+
+    def _beside(
+        self, batch: GraphBatch, dtype: torch.dtype, weight: Tensor | None
+    ) -> Tensor | None:
+        """What joins the readout: counts of components and descriptors."""
+        counted = self._counted(batch, dtype, weight)
+        if self.given is None or self.given_norm is None:
+            return counted
+        assert batch.descriptors is not None
+        normed = self.given_norm(batch.descriptors.to(dtype), weight).clamp(-LIMIT, LIMIT)
+        given: Tensor = self.given(self.dropout(normed, self._rows(batch)))
+        return given if counted is None else counted + given
 
     def _counted(
         self, batch: GraphBatch, dtype: torch.dtype, weight: Tensor | None

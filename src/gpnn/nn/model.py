@@ -143,6 +143,7 @@ class GPNN(nn.Module):
             config.readout == "mean",
             config.norm is not None,
             self.dropout,
+            config.descriptors,
         )
         self._draw_colours()
 

@@ -55,6 +55,7 @@ class Prepared:
         components: connected components, [graphs, parts].
         labels: labels of graphs or vertices, or ``None``; ``node_level`` says which.
         walks: random-walk encodings, [vertices, walks], or ``None``.
+        descriptors: numbers of every graph, [graphs, width], or ``None``.
         cells: what a peer reads, or ``None``.
         more: further attributes: for every name, the values of all graphs.
         chosen: the numbers of the graphs of a subset, or ``None`` for all.
@@ -75,6 +76,7 @@ class Prepared:
     labels: Tensor | None
     node_level: bool
     walks: Tensor | None = None
+    descriptors: Tensor | None = None
     cells: CellIndex | None = None
     more: Mapping[str, list[Any]] = field(default_factory=dict)
     chosen: IntArray | None = None
@@ -260,6 +262,7 @@ def prepare_graphs(
     node_level: bool = False,
     more: Mapping[str, list[Any]] | None = None,
     direct: bool = False,
+    descriptors: Tensor | None = None,
     cut: Partition | None = None,
     classes: InteractionClasses | None = None,
     peer: str | None = None,
@@ -286,6 +289,7 @@ def prepare_graphs(
         edge_labels=(edge_labels, entries),
         edge_features=(edge_features, entries),
         y=(y, n if node_level else len(graphs)),
+        descriptors=(descriptors, len(graphs)),
     )
     x = torch.zeros(n, 0) if x is None else _features(x)
     labels = np.zeros(entries, np.int64) if edge_labels is None else edge_labels + 1
@@ -326,6 +330,7 @@ def prepare_graphs(
         labels=y,
         node_level=node_level,
         walks=walks,
+        descriptors=descriptors,
         cells=None if peer_structure is None else CellIndex(peer_structure, graphs),
         more=more or {},
     )

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..graph.graphs import Graphs
 from .layout import layout
-from .palette import INK
+from .molecule import draw_molecule
+from .palette import INK, palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,10 +28,16 @@ ROOM = 0.6  # around the outermost vertices, in edge lengths
 
 
 def draw_explanation(
-    graph: Graphs, found: Explanation, title: str, names: Sequence[str] | None = None
+    graph: Graphs,
+    found: Explanation,
+    title: str,
+    names: Sequence[str] | None = None,
+    molecule: tuple[str, NDArray[np.float64]] | None = None,
 ) -> Figure:
     """Vertices in the colour of their part's Shapley value (orange for, purple against), edges
-    across parts dashed; beside it the values as bars. ``names`` are written on the vertices."""
+    across parts dashed; beside it the values as bars. ``names`` are written on the vertices.
+    A ``molecule``, its SMILES and what every atom adds, is drawn by RDKit instead, with parts
+    outlined."""
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
@@ -44,8 +52,16 @@ def draw_explanation(
     values = np.array([part.shapley for part in found.parts])
     reach = float(np.abs(values).max(initial=0)) or 1.0
     colours = colormaps[MAP](Normalize(-EDGE * reach, EDGE * reach)(values))
-    _graph(left, graph, found, place, colours, names)
     _bars(right, found, values, reach, colours)
+    if molecule is None:
+        _graph(left, graph, found, place, colours, names)
+        return figure
+    outlines = palette(len(found.parts))
+    for tick, colour in zip(right.get_yticklabels(), outlines, strict=True):
+        tick.set_bbox({"facecolor": "white", "edgecolor": colour, "pad": 2.5, "linewidth": 1.6})
+    left.set_title("what every atom adds: orange for, purple against; outlines are parts",
+                   loc="left", fontsize=9, color=INK)  # fmt: skip
+    draw_molecule(left, *molecule, found.part.tolist(), colours=outlines)
     return figure
 
 

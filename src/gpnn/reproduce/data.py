@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.samples import Samples, load_samples, take, without_edge_labels
+from ..data.samples import Samples, load_samples, without_edge_labels
 from .recipe import Recipe
 
 __all__ = ["load_data", "load_samples_of"]
@@ -26,7 +26,7 @@ def load_data(recipe: Recipe, data: str | None = None, quick: bool = False) -> S
 def _load(dataset: str, data: str | None, quick: bool) -> Samples:
     samples = load_samples(dataset, data=data)
     if quick and not samples.task.node_level:
-        return take(samples, _chosen(samples))
+        return samples.take(_chosen(samples))
     return samples
 
 

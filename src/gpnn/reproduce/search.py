@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..data.samples import Samples
 from ..data.tasks import higher_is_better
 from ..errors import InputError
 from ..files import write_text
@@ -63,6 +64,7 @@ def run_search(
     fresh: bool = False,
     progress: Progress | None = None,
     finished: Callable[[Trial], None] | None = None,
+    samples: Samples | None = None,
 ) -> Searched:
     """Run or resume the search in ``out`` until it is complete or the time is spent.
 
@@ -72,6 +74,7 @@ def run_search(
         progress: called with a rung, the numbers of the trials at work, and the share of their
             training that is done.
         finished: called with every trial that is new.
+        samples: what is trained on, instead of the dataset of the recipe.
     """
     if minutes is not None and not minutes > 0:
         raise InputError(f"The minutes of a search must be above 0; got {minutes}.")
@@ -84,7 +87,8 @@ def run_search(
             (out / LOG).unlink(missing_ok=True)
             (out / BEST).unlink(missing_ok=True)
             shutil.rmtree(out / "work", ignore_errors=True)
-        samples = load_data(search.recipe, data, search.quick)
+        if samples is None:
+            samples = load_data(search.recipe, data, search.quick)
         validation_replicas(search, search.recipe, samples, data)
         metric = samples.metric
         log = TrialLog(out, {**search.to_dict(), "data": samples.digest()})

@@ -19,8 +19,8 @@ from torch import Tensor
 from ..data.encoder import Encoder
 from ..data.objects import read_inputs, read_labels
 from ..data.raw import Raw
-from ..data.samples import Samples
-from ..data.split import Split, make_folds, make_split
+from ..data.samples import Samples, encode_descriptors, fit_descriptors
+from ..data.split import Split, calibration_splits, make_folds, make_split
 from ..data.targets import check_labels, class_names
 from ..data.tasks import Task
 from ..errors import InputError
@@ -33,7 +33,7 @@ __all__ = ["GPNNClassifier", "GPNNEstimator", "GPNNRegressor"]
 
 _STRUCTURE = ("scheme", "interactions", "d", "distances", "labels", "walks", "layers")
 _MODEL = ("hidden", "block", "join", "virtual_node", "readout", "gpnn")
-_TRAIN = ("epochs", "patience", "batch_size", "lr", "weight_decay", "device")
+_TRAIN = ("epochs", "patience", "batch_size", "lr", "weight_decay", "class_weights", "device")
 _READ_BY = {Task.CLASSIFICATION: "GPNNClassifier.load", Task.REGRESSION: "GPNNRegressor.load"}
 
 
@@ -53,13 +53,16 @@ class GPNNEstimator(BaseEstimator):
         base: the base GNN by name, or a module of your own, ``None`` for none; ``"auto"`` is
             ``gine`` where edges have labels or features, else ``gin``.
         dropout: ``"auto"`` is 0.5 for a classifier and 0 for a regressor.
-        epochs, patience, batch_size, lr, weight_decay, device: as in
+        epochs, patience, batch_size, lr, weight_decay, class_weights, device: as in
             :class:`~gpnn.train.train_config.TrainConfig`.
+        descriptors: ``rdkit`` and ``morgan``: numbers of whole molecules that are read beside them.
         validation: share of the graphs that choose the epoch.
         ensemble: networks that are trained side by side with seeds that follow each other; their
             mean is the answer.
         folds: cross-validation instead of one validation part: so many networks, each of which
             leaves one fold out; their mean is the answer.
+        calibrate: whether the networks of an ensemble of three or more leave rows out that measure
+            how wrong they are: probabilities are calibrated, and :meth:`predict_interval` works.
         random_state: of weights, order, dropout and validation part; a number makes ``fit`` give
             the same bits on a CPU every time.
 
@@ -95,9 +98,12 @@ class GPNNEstimator(BaseEstimator):
         batch_size: int = 32,
         lr: float = 0.01,
         weight_decay: float = 0.0,
+        class_weights: str = "none",
+        descriptors: Any = None,
         validation: float = 0.1,
         ensemble: int = 1,
         folds: int | None = None,
+        calibrate: bool = False,
         device: str = "auto",
         random_state: Any = None,
     ) -> None:
@@ -122,9 +128,12 @@ class GPNNEstimator(BaseEstimator):
         self.batch_size = batch_size
         self.lr = lr
         self.weight_decay = weight_decay
+        self.class_weights = class_weights
+        self.descriptors = descriptors
         self.validation = validation
         self.ensemble = ensemble
         self.folds = folds
+        self.calibrate = calibrate
         self.device = device
         self.random_state = random_state
 
@@ -162,6 +171,9 @@ class GPNNEstimator(BaseEstimator):
         options["dropout"] = run.get("model", {}).get("dropout", config.dropout)
         options["folds"] = loaded.about.get("folds") or None
         options["ensemble"] = 1 if options["folds"] else len(loaded.members)
+        options["calibrate"] = loaded.calibration is not None
+        own = loaded.encoder.descriptors
+        options["descriptors"] = None if own is None else own.asked
         trained = run.get("train", {})
         made = cls(**options, **{name: trained[name] for name in _TRAIN if name in trained})
         made._keep(loaded)
@@ -173,7 +185,9 @@ class GPNNEstimator(BaseEstimator):
 
     def _fit(self, raw: Raw, encoder: Encoder, y: Tensor, **facts: Any) -> None:
         """Train; ``facts`` are kept with the model, for :meth:`_restore`."""
-        samples = _samples(raw, encoder, y)
+        wanted = self.descriptors or ()
+        own, _ = fit_descriptors(raw, [wanted] if isinstance(wanted, str) else list(wanted))
+        samples = _samples(raw, replace(encoder, descriptors=own), y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         options = {name: getattr(self, name) for name in (*_STRUCTURE, *_MODEL)}
         options |= {
@@ -185,12 +199,18 @@ class GPNNEstimator(BaseEstimator):
         settings = {name: _plain(getattr(self, name)) for name in _TRAIN}
         settings["halve_every"] = max(1, int(settings["epochs"]) // 2)
         folds = None if self.folds is None else make_folds(samples, _plain(self.folds), seed)
+        ensemble = _plain(self.ensemble)
+        split: Any = _validated(samples, self.validation, seed) if folds is None else folds
+        if self.calibrate:
+            if folds is not None:
+                raise InputError("Give either folds or calibrate, not both.")
+            split, ensemble = calibration_splits(samples, split, ensemble, seed), 1
         fitted = fit(
             samples,
             {name: _plain(value) for name, value in options.items()},
             TrainConfig(seed=seed, **settings),
-            _validated(samples, self.validation, seed) if folds is None else folds,
-            ensemble=_plain(self.ensemble),
+            split,
+            ensemble=ensemble,
         )
         loaded = fitted.loaded
         self._keep(replace(loaded, about={**loaded.about, **facts}))
@@ -309,6 +329,18 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
         found = self._scores(X)
         return found[:, 0] if self._flat else found
 
+    def predict_interval(self, X: Any, level: float = 0.9) -> NDArray[np.float64]:
+        """The ends of intervals that cover the truth of so many rows drawn like those of ``fit``,
+        [graphs(, targets), 2]; needs ``calibrate``."""
+        found = self._scores(X)
+        if self.model_.calibration is None:
+            raise InputError("Intervals need GPNNRegressor(ensemble=5, calibrate=True).")
+        halves = self.model_.calibration.half_widths(level)
+        if None in halves:
+            raise InputError(f"There were too few rows to calibrate on for the level {level:g}.")
+        ends = found[..., None] + np.array([-1.0, 1.0]) * np.array(halves, np.float64)[:, None]
+        return ends[:, 0] if self._flat else ends
+
 
 def _read(X: Any, y: Any) -> tuple[Raw, NDArray[Any]]:
     """Graphs with their labels, two at least."""
@@ -322,8 +354,9 @@ def _read(X: Any, y: Any) -> tuple[Raw, NDArray[Any]]:
 def _samples(raw: Raw, encoder: Encoder, y: Tensor | None) -> Samples:
     x, edge_labels, edge_features = encoder.encode(raw)
     return Samples(
-        raw.graphs, encoder, x, edge_labels, y, raw.ids, raw.rows, edge_features=edge_features
-    )
+        raw.graphs, encoder, x, edge_labels, y, raw.ids, raw.rows, edge_features=edge_features,
+        descriptors=encode_descriptors(raw, encoder), from_smiles=raw.from_smiles,
+    )  # fmt: skip
 
 
 def _classes(names: tuple[str, ...], kind: str | None) -> NDArray[Any]:

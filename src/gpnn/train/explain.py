@@ -45,7 +45,7 @@ from ..nn.segments import Segments
 from .model_file import Loaded, Member
 from .shapley import shapley
 
-__all__ = ["MAX_PARTS", "Explanation", "PartShare", "explain", "part_sums"]
+__all__ = ["MAX_PARTS", "Explanation", "PartShare", "explain", "part_sums", "pick_graph"]
 
 MAX_PARTS = 16
 CHUNK = 4096
@@ -117,7 +117,7 @@ def explain(
     if samples.graphs.ptr[graph] == samples.graphs.ptr[graph + 1]:
         raise InputError("The graph has no vertices, and so no parts to explain it by.")
     chosen = _members(loaded, member)
-    one = _pick(samples, graph)
+    one = pick_graph(samples, graph)
     batch = chosen[0].prepare(one).batch().to("cpu", torch.float64)
     games = [_game(each, batch) for each in chosen]
     occurring = games[0].occurring
@@ -139,7 +139,7 @@ def explain(
     return Explanation(
         scheme=loaded.config.structure.scheme,
         output=name,
-        kind="value" if loaded.task is Task.REGRESSION else "logit",
+        kind="value" if _is_number(loaded, column) else "logit",
         full=float(found[-1]),
         empty=float(found[0]),
         score=float(explained.predict(one)[0, column]),
@@ -218,10 +218,16 @@ def subset_outputs(model: GPNN, batch: GraphBatch, occurring: Tensor, sums: Tens
             batch,
             readout=Segments.build(row, column, len(number), k),
             components=counts,
+            descriptors=_repeated(batch.descriptors, len(number)),
             vertices=sums.new_ones(len(number), 1),
         )
         outputs.append(model.head([sums], sets))
     return torch.cat(outputs)
+
+
+def _repeated(rows: Tensor | None, count: int) -> Tensor | None:
+    """Descriptors belong to the whole graph: every set of its parts has them."""
+    return None if rows is None else rows.expand(count, -1)
 
 
 def _enter(sums: Tensor, components: Tensor, occurring: Tensor, model: GPNN) -> Tensor:
@@ -235,7 +241,7 @@ def _enter(sums: Tensor, components: Tensor, occurring: Tensor, model: GPNN) -> 
 
 def _output(loaded: Loaded, outputs: Tensor, wanted: str | None) -> tuple[int, str]:
     encoder = loaded.encoder
-    names = encoder.class_names if encoder.task.has_classes else encoder.target_names
+    names = encoder.outputs
     if wanted is None:
         best = int(outputs.argmax()) if encoder.task.has_classes else 0
         return best, names[best]
@@ -245,7 +251,14 @@ def _output(loaded: Loaded, outputs: Tensor, wanted: str | None) -> tuple[int, s
     return names.index(wanted), wanted
 
 
-def _pick(samples: Samples, graph: int) -> Samples:
+def _is_number(loaded: Loaded, column: int) -> bool:
+    """Whether an output is a value, not the logit of a class."""
+    if loaded.task is Task.MIXED:
+        return not loaded.encoder.binary[column]
+    return loaded.task is Task.REGRESSION
+
+
+def pick_graph(samples: Samples, graph: int) -> Samples:
     """One graph of the samples, without its label."""
     low, high = samples.graphs.ptr[graph : graph + 2].tolist()
     first, last = samples.graphs.indptr[[low, high]].tolist()
@@ -255,6 +268,7 @@ def _pick(samples: Samples, graph: int) -> Samples:
         x=None if samples.x is None else samples.x[low:high],
         edge_labels=None if samples.edge_labels is None else samples.edge_labels[first:last],
         edge_features=None if samples.edge_features is None else samples.edge_features[first:last],
+        descriptors=None if samples.descriptors is None else samples.descriptors[graph : graph + 1],
         y=None,
         ids=samples.ids[graph : graph + 1],
         rows=samples.rows[graph : graph + 1],

@@ -23,6 +23,7 @@ from ..graph.vocabulary import UnseenColours
 from ..nn.model import GPNN
 from ..options import Whole
 from .checkpoint import CHECKPOINT, describe_difference
+from .conformal import calibrate
 from .device import pick_device
 from .loop import EpochReport, Trained, train_sets
 from .model_file import CARD, WEIGHTS, Loaded, Member, load_model, save_model
@@ -103,7 +104,8 @@ def fit(
             ``base`` may be a module of your own.
         train: how to train; epochs and batches by the number of samples by default.
         split: which samples train, validate and test, :func:`~gpnn.data.split.make_split` by
-            default; or several, one network each (:func:`~gpnn.data.split.make_folds`).
+            default; or several, one network each (:func:`~gpnn.data.split.make_folds`). Those of
+            :func:`~gpnn.data.split.calibration_splits` make an ensemble that knows how wrong it is.
         ensemble: networks that are trained on one split with seeds that follow each other; their
             mean is the answer.
         folder: where checkpoint and model go; nothing is written without one.
@@ -129,13 +131,14 @@ def fit(
         dropout = model_config(samples, 1, {}).dropout
     replicas = [
         Replica(
-            one.train, one.valid, [], train.seed + (0 if folds else k), train.lr,  # type: ignore[arg-type]
+            one.train, one.valid, [],  # type: ignore[arg-type]
+            train.seed + (0 if folds and not len(one.calibration) else k), train.lr,
             train.weight_decay, dropout,
         )
         for k, one in enumerate(splits)
     ]  # fmt: skip
     device = pick_device(train.device)
-    setup = set_up(samples, options, replicas)
+    setup = set_up(samples, options, replicas, train.class_weights == "balanced")
     run = _describe(setup, train, splits, dropout)
     folder = None if folder is None else Path(folder)
     if folder is not None:
@@ -152,7 +155,7 @@ def fit(
         setup, replicas, train.schedule, device, folder=folder, keep_best=True, report=report,
         started=started,
     )  # fmt: skip
-    fitted = _keep(setup, replicas, splits, trained, train, run, folds)
+    fitted = _keep(setup, replicas, splits, trained, train, run)
     if folder is not None:
         save_model(folder, fitted.loaded)
         for kept in (folder, *folder.glob("set-*")):
@@ -177,7 +180,6 @@ def _keep(
     found: list[tuple[list[int], Trained]],
     train: TrainConfig,
     run: dict[str, Any],
-    folds: bool,
 ) -> Fitted:
     """Networks with the parts they know alone, and their metrics."""
     samples = setup.samples
@@ -189,14 +191,24 @@ def _keep(
             net = trained.nets[number]
             net.keep_parts(setup.own_parts(replicas[place]))
             shift, scale = (tuple(part.tolist()) for part in setup.scaling(replicas[place]))
-            scaled = (shift, scale) if samples.task == "regression" else ((), ())
+            scaled = (shift, scale) if samples.task.scaled else ((), ())
             member = Member(net.eval(), setup.own_vocabulary(replicas[place]), *scaled)
             history = _history(trained, number, train)
             best, ran = trained.best_epoch[number], trained.epochs[number]
             by_place[place] = member, history, best, ran
     rows = [by_place[place] for place in range(len(replicas))]
     loaded = Loaded(tuple(row[0] for row in rows), samples.encoder)
-    metrics, apart, answers = _measure(loaded, samples, splits, folds)
+    held = [one.calibration for one in splits]
+    if all(map(len, held)):
+        assert samples.y is not None
+        scaffold = "split by scaffold: no coverage is promised on other scaffolds"
+        note = scaffold if splits[0].how.startswith("scaffold") else ""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnseenColours)
+            outputs = loaded.outputs(samples)
+        known = calibrate(samples.encoder, outputs, samples.y, held, note)
+        loaded = replace(loaded, calibration=known)
+    metrics, apart, answers = _measure(loaded, samples, splits)
     first = found[0][1]
     about: dict[str, Any] = {
         "task": str(samples.task),
@@ -204,16 +216,14 @@ def _keep(
         "chosen_by": _chosen_by(samples, [row[1] for row in rows]),
         "metrics": metrics,
         "members": apart,
-        "folds": len(splits) if folds else 0,
+        "folds": len(splits) if _is_folds(splits) else 0,
         "best_epochs": [row[2] for row in rows],
         "epochs": [row[3] for row in rows],
         "seconds": seconds,
         "parameters": sum(p.numel() for p in loaded.model.parameters()),
         "device": first.curves.device,
         "run": run,
-        "splits": _unique(
-            [{p: getattr(one, p).tolist() for p in ("train", "valid", "test")} for one in splits]
-        ),
+        "splits": _unique([{p: getattr(one, p).tolist() for p in one.sizes} for one in splits]),
         "how": splits[0].how,
         "histories": [row[1] for row in rows],
     }
@@ -248,8 +258,13 @@ def _history(trained: Trained, number: int, train: TrainConfig) -> list[dict[str
     ]
 
 
+def _is_folds(splits: Sequence[Split]) -> bool:
+    """Whether every network has a test part of its own."""
+    return len({id(one) for one in splits}) > 1 and not len(splits[0].calibration)
+
+
 def _measure(
-    loaded: Loaded, samples: Samples, splits: Sequence[Split], folds: bool
+    loaded: Loaded, samples: Samples, splits: Sequence[Split]
 ) -> tuple[dict[str, dict[str, float]], list[dict[str, dict[str, float]]], Tensor | None]:
     """Metrics of the networks together, one by one, and out-of-fold answers."""
     assert samples.y is not None
@@ -266,23 +281,29 @@ def _measure(
                 for part, ids in _parts(one).items()
             }
         )
-    if not folds:
+    if not _is_folds(splits):
         mean = scores.mean(0)
         whole = {part: loaded.measure(mean[ids], samples.y[ids])
                  for part, ids in _parts(splits[0]).items()}  # fmt: skip
+        if loaded.calibration is not None:  # every network has a validation part of its own
+            whole["valid"] = _mean_over(apart, "valid")
+            if "test" in whole:
+                ids = _parts(splits[0])["test"]
+                whole["test"] |= loaded.coverage(mean[ids], samples.y[ids])
         return whole, apart, None
     answers = torch.full_like(scores[0], torch.nan)
     for number, one in enumerate(splits):
         ids = torch.from_numpy(one.test)
         answers[ids] = scores[number][ids]
-    whole = {
-        part: {
-            name: float(np.mean([own[part][name] for own in apart if name in own[part]]))
-            for name in apart[0][part]
-        }
-        for part in apart[0]
+    return {part: _mean_over(apart, part) for part in apart[0]}, apart, answers
+
+
+def _mean_over(apart: list[dict[str, dict[str, float]]], part: str) -> dict[str, float]:
+    """Every metric of a part, the mean over the networks."""
+    return {
+        name: float(np.mean([own[part][name] for own in apart if name in own[part]]))
+        for name in apart[0][part]
     }
-    return whole, apart, answers
 
 
 def _parts(split: Split) -> dict[str, Tensor]:
@@ -324,8 +345,7 @@ def _finished(folder: Path, run: Mapping[str, Any]) -> Loaded | None:
 
 def _from_file(loaded: Loaded, samples: Samples, splits: Sequence[Split]) -> Fitted:
     about = loaded.about
-    folds = bool(about["folds"])
-    answers = _measure(loaded, samples, splits, folds)[2] if folds else None
+    answers = _measure(loaded, samples, splits)[2] if about["folds"] else None
     return Fitted(
         loaded, tuple(splits), tuple(about["histories"]), tuple(about["best_epochs"]),
         tuple(about["members"]), about["metrics"], answers, max(about["epochs"]),

@@ -11,7 +11,14 @@ __all__ = ["measure"]
 
 
 def measure(
-    task: Task, outputs: Tensor, y: Tensor, chosen: Tensor, shift: Tensor, scale: Tensor
+    task: Task,
+    outputs: Tensor,
+    y: Tensor,
+    chosen: Tensor,
+    shift: Tensor,
+    scale: Tensor,
+    binary: Tensor | None = None,
+    weights: Tensor | None = None,
 ) -> Tensor:
     """The loss and every metric over the rows that are chosen, NaN where there are none or where an
     output is no number (a model that diverged).
@@ -19,14 +26,15 @@ def measure(
     Args:
         outputs: of the network; ``y``: labels as the data have them.
         shift, scale: what turns outputs of a regression into targets, [R, 1, targets].
+        binary, weights: as :meth:`~gpnn.data.tasks.Task.loss` takes them.
 
     Shapes: outputs [R, rows, outputs], labels [R, rows(, targets)], chosen bool [R, rows] →
     [1 + metrics, R], in the order of :meth:`~gpnn.data.tasks.Task.metrics`.
     """
     scaled = (y - shift) / scale if y.is_floating_point() else y
-    found = [task.loss(outputs, scaled, chosen).double()]
+    found = [task.loss(outputs, scaled, chosen, binary, weights).double()]
     found += [
-        _metric(name, task, outputs, scaled, chosen, scale)
+        _metric(name, task, outputs, scaled, chosen, scale, binary)
         for name in task.metrics(outputs.shape[-1])
     ]
     diverged = (torch.isnan(outputs).any(-1) & chosen).any(-1)
@@ -35,7 +43,13 @@ def measure(
 
 
 def _metric(
-    name: str, task: Task, outputs: Tensor, y: Tensor, chosen: Tensor, scale: Tensor
+    name: str,
+    task: Task,
+    outputs: Tensor,
+    y: Tensor,
+    chosen: Tensor,
+    scale: Tensor,
+    binary: Tensor | None,
 ) -> Tensor:
     if name == "accuracy":
         known = chosen & (y >= 0)
@@ -47,8 +61,8 @@ def _metric(
             return _roc_auc(score, (chosen & (y >= 0)).unsqueeze(-2), (y == 1).unsqueeze(-2))
         known = chosen.unsqueeze(-1) & ~torch.isnan(y)
         return _roc_auc(outputs.mT, known.mT, (y == 1).mT)
-    error, known = task.losses(outputs, y)
-    known = known & chosen.unsqueeze(-1)
+    known = ~torch.isnan(y) & chosen.unsqueeze(-1)
+    error = (task.scores(outputs, binary) - y).abs()
     if name == "mae":
         error = error * scale
     return torch.where(known, error, 0).double().sum((-2, -1)) / known.sum((-2, -1))

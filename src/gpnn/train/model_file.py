@@ -37,6 +37,7 @@ from ..nn.prepare import Prepared
 from ..options import Choice, Number, Whole
 from ..schema import Anything, ListOf, Maybe, Numbers, Table, Text, read_json
 from .checkpoint import CHECKPOINT
+from .conformal import LEVEL, Calibration
 from .setup import prepare_samples
 
 __all__ = ["CARD", "WEIGHTS", "Loaded", "Member", "load_model", "save_model"]
@@ -82,11 +83,13 @@ class Loaded:
         members: the networks.
         encoder: the labels they know.
         about: metrics, split, history, versions: what ``model.json`` says beside.
+        calibration: how wrong they are, where that was measured.
     """
 
     members: tuple[Member, ...]
     encoder: Encoder
     about: Mapping[str, Any] = field(default_factory=dict)
+    calibration: Calibration | None = None
 
     @property
     def model(self) -> GPNN:
@@ -108,6 +111,11 @@ class Loaded:
 
     def predict_members(self, samples: Samples, batch_size: int = 256) -> Tensor:
         """The answer of every network, [members, rows, outputs]."""
+        return torch.stack([self.scores(one) for one in self.outputs(samples, batch_size)])
+
+    def outputs(self, samples: Samples, batch_size: int = 256) -> Tensor:
+        """Logits, or values in the units of the targets, of every network, [members, rows,
+        outputs]."""
         found, prepared = [], dict[str, Prepared]()
         for member in self.members:
             digest = member.vocabulary.digest
@@ -116,10 +124,10 @@ class Loaded:
                     if prepared:  # said once
                         warnings.simplefilter("ignore", UnseenColours)
                     prepared[digest] = member.prepare(samples)
-            found.append(self._scores(member, prepared[digest], batch_size))
+            found.append(self._outputs(member, prepared[digest], batch_size))
         return torch.stack(found)
 
-    def _scores(self, member: Member, prepared: Prepared, batch_size: int) -> Tensor:
+    def _outputs(self, member: Member, prepared: Prepared, batch_size: int) -> Tensor:
         model = member.model.eval()
         device = next(model.parameters()).device
         with torch.no_grad():
@@ -129,7 +137,21 @@ class Loaded:
         if not outputs:
             return torch.zeros(0, self.config.outputs, dtype=torch.float64)
         # In double precision: probabilities close to 1 would be equal in single.
-        return self.task.scores(member.unscaled(torch.cat(outputs).double()))
+        return member.unscaled(torch.cat(outputs).double())
+
+    def scores(self, outputs: Tensor) -> Tensor:
+        """Answers from outputs in the units of the targets; the probabilities of a target of
+        several classes add up to 1."""
+        encoder = self.encoder
+        if self.calibration is not None:
+            outputs = self.calibration.adjust(outputs, self.task)
+        if encoder.task is not Task.MIXED:
+            return self.task.scores(outputs)
+        found = self.task.scores(outputs, torch.tensor(encoder.binary))
+        for _, classes, own in encoder.groups:
+            if len(classes) > 2:
+                found[:, own] /= found[:, own].sum(1, keepdim=True).clamp(min=1e-12)
+        return found
 
     def evaluate(self, samples: Samples, rows: Any = None) -> dict[str, float]:
         """Every metric of the task over all samples, or over the rows given."""
@@ -138,10 +160,23 @@ class Loaded:
         chosen = slice(None) if rows is None else torch.as_tensor(np.asarray(rows, np.int64))
         return self.measure(self.predict(samples)[chosen], samples.y[chosen])
 
+    def coverage(self, scores: Tensor, y: Tensor, level: float = LEVEL) -> dict[str, float]:
+        """The share of rows whose truth lies in the interval, of every output that has one."""
+        if self.calibration is None:
+            return {}
+        out = {}
+        for k, half in enumerate(self.calibration.half_widths(level)):
+            error = (scores[:, k] - y[:, k]).abs() if half is not None else torch.zeros(0)
+            if half is not None and len(error := error[~torch.isnan(error)]):
+                name = f"[{self.encoder.outputs[k]}]" if scores.shape[1] > 1 else ""
+                out[f"coverage{name}"] = float((error <= half).double().mean())
+        return out
+
     def measure(self, scores: Tensor, y: Tensor) -> dict[str, float]:
         """Every metric of the task for scores and labels."""
         scale = self.members[0].scale
-        return self.task.measure(scores, y, scale, self.encoder.target_names)
+        encoder = self.encoder
+        return self.task.measure(scores, y, scale, encoder.outputs, encoder.binary)
 
 
 def save_model(folder: str | Path, loaded: Loaded) -> None:
@@ -173,6 +208,7 @@ def save_model(folder: str | Path, loaded: Loaded) -> None:
             for member in loaded.members
         ],
         "encoder": loaded.encoder.to_dict(),
+        "calibration": None if loaded.calibration is None else loaded.calibration.to_dict(),
         "versions": versions(),
         "about": dict(loaded.about),
     }
@@ -211,9 +247,12 @@ def load_model(folder: str | Path, device: torch.device | str = "cpu") -> Loaded
             for number, content in enumerate(card["members"])
         )  # fmt: skip
         _check_fit(encoder, members)
+        held = card.get("calibration")
+        calibration = None if held is None else Calibration.from_dict(held)
     except InputError as error:
         raise InputError(f"{damaged}: {error} Copy it again.") from None
-    return Loaded(members, encoder, {**card["about"], "versions": card["versions"]})
+    about = {**card["about"], "versions": card["versions"]}
+    return Loaded(members, encoder, about, calibration)
 
 
 def _member(
@@ -266,7 +305,7 @@ def _made(config: GPNNConfig, vocabulary: Vocabulary) -> GPNN:
 
 def _check_fit(encoder: Encoder, members: Sequence[Member]) -> None:
     """What the networks read and answer is what the encoder gives and names."""
-    wanted = encoder.task.outputs(len(encoder.class_names), len(encoder.target_names))
+    wanted = len(encoder.outputs)
     for member in members:
         config = member.model.config
         read = (config.outputs, config.features, tuple(config.codes), config.edge_labels)
@@ -297,7 +336,7 @@ _CARD = Table(
         "versions": Table(more=Anything()),
         "about": Table(more=Anything()),
     },
-    {"sha256": Text(64)},
+    {"sha256": Text(64), "calibration": Maybe(Table(more=Anything()))},
 )
 """What ``model.json`` holds; the fields of the networks have rules of their own."""
 

@@ -46,9 +46,9 @@ def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GP
     """The shape of a network for these samples; ``options`` are fields of it to choose freely.
 
     Where they are not given, the base is GINE if edges have labels or features and GIN else, and
-    dropout is 0.5, or 0 for a regression. Vertices with float features get the plain shape, the
-    base as PyG stacks it under a linear head, unless ``walks`` or ``join="inside"`` ask for an
-    encoder.
+    dropout is 0.5, or 0 where a target is a number. Vertices with float features get the plain
+    shape, the base as PyG stacks it under a linear head, unless ``walks`` or ``join="inside"`` ask
+    for an encoder.
     """
     encoder, task = samples.encoder, samples.task
     decided = {
@@ -58,6 +58,7 @@ def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GP
         "codes": encoder.codes,
         "edge_labels": len(encoder.edges),
         "edge_features": encoder.edge_features,
+        "descriptors": 0 if encoder.descriptors is None else encoder.descriptors.width,
         "level": str(Level.NODE if task.node_level else Level.GRAPH),
     }
     clash = sorted(set(options) & set(decided))
@@ -65,7 +66,7 @@ def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GP
         raise InputError(f"{', '.join(clash)} follow from the data. Leave them out.")
     usual: dict[str, Any] = {
         "base": "gine" if encoder.edges or encoder.edge_features else "gin",
-        "dropout": 0.0 if task is Task.REGRESSION else 0.5,
+        "dropout": 0.0 if task.scaled else 0.5,
         "part_weights": usual_weights(parts),
     }
     if task.node_level:
@@ -114,6 +115,7 @@ class Setup:
 
     Attributes:
         base: a base GNN of the user's own, or ``None``.
+        balanced: whether classes weigh the same in the loss, however often they occur.
     """
 
     samples: Samples
@@ -121,6 +123,7 @@ class Setup:
     cut: Partition
     vocabulary: Vocabulary
     base: nn.Module | None = None
+    balanced: bool = False
 
     @property
     def task(self) -> Task:
@@ -186,17 +189,40 @@ class Setup:
         return Vocabulary.fit(small)
 
     def scaling(self, replica: Replica) -> tuple[Tensor, Tensor]:
-        """Shift and scale of a regression's targets over the training part, else 0 and 1."""
+        """Shift and scale of targets that are numbers over the training part, else 0 and 1."""
         y = self.samples.y
         assert y is not None
-        if self.task is not Task.REGRESSION:
+        if not self.task.scaled:
             return torch.zeros(1), torch.ones(1)
         known = y[torch.from_numpy(replica.train)].double()
         if bool(torch.isnan(known).all(0).any()):
             raise InputError("A target has no value in the training part. Leave it out.")
         shift = known.nanmean(0)
         scale = (known - shift).square().nanmean(0).sqrt()
-        return shift.float(), torch.where(scale > 0, scale, 1.0).float()
+        scale = torch.where(scale > 0, scale, 1.0)
+        if self.binary is not None:
+            shift, scale = shift.masked_fill(self.binary, 0), scale.masked_fill(self.binary, 1)
+        return shift.float(), scale.float()
+
+    @property
+    def binary(self) -> Tensor | None:
+        """Of a mixed task, which outputs are of two classes."""
+        return torch.tensor(self.samples.encoder.binary) if self.task is Task.MIXED else None
+
+    def class_weights(self, replica: Replica) -> Tensor | None:
+        """n / (k n_c) for class c of k over the n training labels: of the classes, [classes], or of
+        0 and 1 in every output, [2, outputs]; 1 for numbers and for what does not occur."""
+        if not self.balanced:
+            return None
+        assert self.samples.y is not None
+        y = self.samples.y[torch.from_numpy(replica.train)]
+        if self.task.has_classes:
+            counts = torch.bincount(y[y >= 0], minlength=self.samples.outputs).double()
+            occur = int((counts > 0).sum())
+        else:
+            counts, occur = torch.stack([(y == 0).sum(0), (y == 1).sum(0)]).double(), 2
+        weights = torch.where(counts > 0, counts.sum(0) / (occur * counts), 1.0)
+        return weights if self.binary is None else weights.masked_fill(~self.binary, 1.0)
 
     @cached_property
     def _known(self) -> dict[bytes, tuple[Tensor, NDArray[np.bool_]]]:
@@ -280,6 +306,7 @@ def prepare_samples(
         label_count=config.edge_labels,
         y=y,
         node_level=samples.task.node_level,
+        descriptors=samples.descriptors if config.descriptors else None,
         cut=cut,
         classes=classes,
         peer_structure=None
@@ -292,11 +319,13 @@ def set_up(
     samples: Samples,
     model: Mapping[str, Any] | None,
     replicas: Sequence[Replica],
+    balanced: bool = False,
 ) -> Setup:
     """Partition the graphs once for all replicas.
 
     Args:
         model: fields of :class:`~gpnn.nn.config.GPNNConfig`; ``base`` may be a module.
+        balanced: whether classes weigh the same in the loss, however often they occur.
     """
     if samples.y is None:
         raise InputError("Training needs labels.")
@@ -315,7 +344,9 @@ def set_up(
     cut = cached_partition(samples.graphs, Structure.split(options)[0].scheme)
     config = model_config(samples, cut.num_parts + 1, options)
     own = base if isinstance(base, nn.Module) else None
-    return Setup(samples, config, cut, Vocabulary.fit(cut), own)
+    if balanced and samples.task is Task.REGRESSION:
+        raise InputError("class_weights need classes, and the targets are numbers.")
+    return Setup(samples, config, cut, Vocabulary.fit(cut), own, balanced)
 
 
 def _check(replica: Replica, count: int) -> None:

@@ -29,6 +29,7 @@ class Staged:
     Attributes:
         nets: the network every replica starts from; replicas of one origin have the same.
         shift, scale: of the targets, [R, 1, targets].
+        weights: of classes in the loss, [R, classes] or [R, 2, outputs], or ``None``.
         plan, rooms: where batches are put together on the device, which graphs every replica sees
             in every step, and the room of the batches that are trained, sampled and measured.
     """
@@ -42,6 +43,7 @@ class Staged:
     scale: Tensor
     plan: Plan | None = None
     rooms: tuple[Capacity, ...] | None = None
+    weights: Tensor | None = None
 
     @property
     def steps(self) -> int:
@@ -79,6 +81,7 @@ def stage(
         if not node:
             rooms = room, capacity(laid, plan.sample[None]), capacity(laid, plan.measure)
     shifts, scales = zip(*(setup.scaling(one) for one in replicas), strict=True)
+    weights = [own for one in replicas if (own := setup.class_weights(one)) is not None]
     nets: dict[tuple[int, bytes], GPNN] = {}
     for one in replicas:
         if one.origin not in nets:
@@ -93,4 +96,5 @@ def stage(
         torch.stack(scales).to(dtype).unsqueeze(1),
         plan,
         rooms,
+        torch.stack(weights).to(dtype) if weights else None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..options import Whole, check_options
+from ..options import Choice, Whole, check_options
 from .replica import Schedule
 
 __all__ = ["TrainConfig"]
@@ -21,6 +21,8 @@ class TrainConfig:
         batch_size: graphs in a batch, at most (batches of an epoch are equally large).
         lr, halve_every: step size of AdamW, and the number of epochs after which it is halved.
         weight_decay: decoupled, of weight matrices alone.
+        class_weights: ``none``, or ``balanced``: classes weigh the same in the loss, however often
+            they occur.
         seed: random seed for split, weights, batch order and dropout.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` …
     """
@@ -31,6 +33,7 @@ class TrainConfig:
     lr: float = 0.01
     halve_every: int = 50
     weight_decay: float = 0.0
+    class_weights: str = "none"
     seed: int = 0
     device: str = "auto"
 
@@ -38,7 +41,7 @@ class TrainConfig:
         check_options(
             self,
             ("epochs", "patience", "batch_size", "lr", "weight_decay", "seed"),
-            {"halve_every": Whole(1)},
+            {"halve_every": Whole(1), "class_weights": Choice(("none", "balanced"))},
         )
 
     @classmethod

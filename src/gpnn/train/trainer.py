@@ -38,6 +38,9 @@ class Trainer:
         self.steps, count = staged.steps, len(staged.replicas)
         self.source = staged.source(device)
         self.shift, self.scale = staged.shift.to(device), staged.scale.to(device)
+        binary, weights = setup.binary, staged.weights
+        self.binary = None if binary is None else binary.to(device)
+        self.weights = None if weights is None else weights.to(device)
         self.parameters = sum(p.numel() for p in staged.nets[0].parameters())
         self.step = torch.zeros(1, dtype=torch.int64, device=device)
         seeds = torch.tensor([one.seed for one in replicas], device=device)
@@ -96,7 +99,7 @@ class Trainer:
         """The mean loss of every replica, [R]."""
         if y.is_floating_point():
             y = (y - self.shift) / self.scale
-        return self.task.loss(self.outputs(batch), y)
+        return self.task.loss(self.outputs(batch), y, None, self.binary, self.weights)
 
     def outputs(self, batch: GraphBatch) -> Tensor:
         """Of the network, [R, rows, outputs]."""
@@ -138,9 +141,10 @@ class Trainer:
             test.append(tested)
         if outputs:
             whole, y = torch.cat(outputs, 1), torch.cat(labels, 1)
+            scaling, objective = (self.shift, self.scale), (self.binary, self.weights)
             found = torch.stack(
                 [
-                    measure(self.task, whole, y, torch.cat(chosen, 1), self.shift, self.scale)
+                    measure(self.task, whole, y, torch.cat(chosen, 1), *scaling, *objective)
                     for chosen in (valid, test)
                 ]
             )

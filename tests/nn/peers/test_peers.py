@@ -270,7 +270,7 @@ def test_names_options_and_errors() -> None:
         peer_of("cin:ring=5")
     with pytest.raises(InputError, match="cin: rings must be a whole number from 3 to 24; got 2"):
         peer_of("cin:rings=2")
-    with pytest.raises(InputError, match=r"policy cannot be 'nodes'. Choose one of node, edge"):
+    with pytest.raises(InputError, match=r"policy cannot be 'nodes'. Did you mean node"):
         peer_of("esan:policy=nodes")
     ready = prepare(to_graphs(nx.cycle_graph(5)), scheme="trivial", layers=2)
     with pytest.raises(InputError, match="cin is a model by itself"):

@@ -42,16 +42,16 @@ class Assembler:
         ]
         self.x, self.components = _padded(resident.x), _padded(resident.components)
         self.vertices = _padded(resident.kinds["vertex"].counts.sum(1).to(dtype))
-        self.start, self.start_features, self.edge_label, self.edge_features, self.walks = (
-            None if values is None else _padded(values)
+        self.start, self.start_features, self.edge_label, self.edge_features = (
+            _padded_or_none(values)
             for values in (
                 resident.start,
                 resident.start_features,
                 resident.edge_label,
                 resident.edge_features,
-                resident.walks,
             )
         )
+        self.walks, self.given = map(_padded_or_none, (resident.walks, resident.descriptors))
 
         for name, weight in self.entries.weight.items():
             self.entries.weight[name] = _padded(weight.to(dtype))
@@ -91,6 +91,7 @@ class Assembler:
             groups=self.groups,
             pairs=_pair_rows(near) if self.resident.pairwise else None,
             walks=None if self.walks is None else self.walks[vertices].to(self.dtype),
+            descriptors=None if self.given is None else self.given[ids].to(self.dtype),
             cells=self._cells(rows, entries) if self.resident.relations else None,
         )
 
@@ -174,3 +175,7 @@ def _pair_rows(near: Segments) -> PairRows:
 def _padded(values: Tensor) -> Tensor:
     """With a last row of zeros, for padding."""
     return torch.cat([values, values.new_zeros(1, *values.shape[1:])])
+
+
+def _padded_or_none(values: Tensor | None) -> Tensor | None:
+    return None if values is None else _padded(values)

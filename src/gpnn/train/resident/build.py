@@ -82,6 +82,7 @@ def build_resident(prepared: Prepared, config: GPNNConfig) -> Resident:
     assert prepared.labels is not None
     out.y = prepared.labels
     out.components = as_tensor(prepared.components)
+    out.descriptors = prepared.descriptors
     return out
 
 

@@ -134,8 +134,8 @@ class Resident:
         pairwise: whether the network reads pairs one by one.
         cells: what a peer reads: for every kind, codes and attributes of its rows by name.
         relations: the directions that are relations of a peer, and what gives their gradients.
-        x, y, start, start_features, edge_label, edge_features, components, walks: attributes of
-            rows, in the order of their kind.
+        x, y, start, start_features, edge_label, edge_features, components, walks, descriptors:
+            attributes of rows, in the order of their kind.
     """
 
     graphs: int
@@ -154,6 +154,7 @@ class Resident:
     edge_features: Tensor | None = None
     components: Tensor = field(default_factory=lambda: torch.zeros(0))
     walks: Tensor | None = None
+    descriptors: Tensor | None = None
     cells: dict[str, dict[str, Tensor]] = field(default_factory=dict)
     relations: dict[str, str] = field(default_factory=dict)
 

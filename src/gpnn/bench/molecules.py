@@ -1,0 +1,238 @@
+"""A race on a table of molecules: gpnn with its defaults against what people would use instead.
+
+Every method gets the same splits into training, validation and test part. ``chemprop`` runs in a
+process of its own, with its defaults, where its command is installed; it is no dependency. An
+``ensemble`` is five networks that are calibrated; the share of test rows in its 90 % intervals is
+told beside.
+"""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..data.samples import Samples, load_samples
+from ..data.split import Split, calibration_splits, make_split
+from ..data.tasks import Task, higher_is_better
+from ..errors import InputError
+from ..train.baselines import Contender, base_contender, choose_metric, measure, trees
+from ..train.effort import MOLECULES, epochs_for
+from ..train.fit import fit
+from ..train.train_config import TrainConfig
+from .environment import describe
+
+__all__ = ["METHODS", "run_molecules_bench", "to_markdown"]
+
+METHODS = ("gpnn", "base", "boosting", "forest", "chemprop", "ensemble")
+USUAL = METHODS[:5]
+NETWORKS = 5
+
+
+def run_molecules_bench(
+    source: str,
+    target: Sequence[str] | None = None,
+    *,
+    smiles: str | None = None,
+    splits: int = 5,
+    kind: str | None = None,
+    methods: Sequence[str] | None = None,
+    descriptors: Sequence[str] = (),
+    effort: str = "standard",
+    epochs: int | None = None,
+    chemprop: str | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Train every method on every split; seeds of split and method are 0, 1, …
+
+    Args:
+        kind: of the split, see :func:`~gpnn.data.split.make_split`.
+        methods: some of :data:`METHODS`; all but ``ensemble`` by default, ``chemprop`` where it is.
+        descriptors: that gpnn and its ensemble read beside the molecule.
+        epochs: of the networks; by effort and size by default.
+        chemprop: the command; searched for by default.
+    """
+    wanted = list(USUAL if methods is None else methods)
+    if wrong := [name for name in wanted if name not in METHODS]:
+        raise InputError(f"There is no method {wrong[0]!r}. Choose from {', '.join(METHODS)}.")
+    command = chemprop or shutil.which("chemprop")
+    if "chemprop" in wanted and command is None:
+        if methods is not None:
+            raise InputError("The command chemprop was not found. Name it with --chemprop PATH.")
+        wanted.remove("chemprop")
+    if "chemprop" in wanted and command is not None and shutil.which(command) is None:
+        raise InputError(f"There is no command {command}. Name chemprop's with --chemprop PATH.")
+    samples = load_samples(source, target, smiles, descriptors=descriptors)
+    if not samples.from_smiles or samples.y is None:
+        raise InputError(f"{source} is no table of molecules with targets.")
+    runs: dict[str, list[dict[str, float]]] = {name: [] for name in wanted}
+    metric = ""
+    for seed in range(splits):
+        split = make_split(samples, seed, kind=kind, official=False)
+        y = samples.y[torch.from_numpy(split.test)]
+        for name in wanted:
+            progress(f"split {seed + 1} of {splits}: {name}")
+            got, extra = _run(name, samples, split, seed, effort, epochs, command)
+            metric = metric or choose_metric(samples, y, got.scores)
+            value = measure(samples, got.scores, y, metric)
+            progress(f"  {metric} {value:.4f} in {got.seconds:.0f} s")
+            runs[name].append({"value": value, "seconds": got.seconds, **extra})
+    return {
+        "source": Path(source).name,
+        "targets": list(samples.target_names),
+        "rows": len(samples),
+        "task": str(samples.task),
+        "metric": metric,
+        "splits": splits,
+        "kind": kind or "default",
+        "methods": _summary(runs, higher_is_better(metric)),
+        "runs": runs,
+        "environment": describe((), ()),
+    }
+
+
+def _run(
+    name: str,
+    samples: Samples,
+    split: Split,
+    seed: int,
+    effort: str,
+    epochs: int | None,
+    command: str | None,
+) -> tuple[Contender, dict[str, float]]:
+    started = time.perf_counter()
+    if name in ("boosting", "forest"):
+        return trees(samples, split, seed, name)[0], {}
+    if name == "chemprop":
+        assert command is not None
+        return _chemprop(command, samples, split, seed), {}
+    chosen = epochs or epochs_for(len(split.train), effort)
+    config = TrainConfig.sized(len(split.train), epochs=chosen, seed=seed, device="cpu")
+    if name == "base":
+        return base_contender(samples, {}, config, split), {}
+    parts: Any = split
+    if name == "ensemble":
+        parts = calibration_splits(samples, split, NETWORKS, seed)
+    fitted = fit(samples, MOLECULES, config, parts)
+    test = torch.from_numpy(split.test)
+    scores = fitted.loaded.predict(samples)[test]
+    assert samples.y is not None
+    covered = list(fitted.loaded.coverage(scores, samples.y[test]).values())
+    extra = {"coverage": float(np.mean(covered))} if covered else {}
+    return Contender(name, scores, time.perf_counter() - started), extra
+
+
+def _summary(runs: dict[str, list[dict[str, float]]], up: bool) -> list[dict[str, Any]]:
+    """Mean and deviation over the splits, and how much the first method is ahead of each: the mean
+    paired difference with its standard error."""
+    first = np.array([run["value"] for run in next(iter(runs.values()))])
+    out = []
+    for name, own in runs.items():
+        values = np.array([run["value"] for run in own])
+        ahead = (first - values) if up else (values - first)
+        several = len(values) > 1
+        covered = [run["coverage"] for run in own if "coverage" in run]
+        out.append(
+            {
+                "name": name,
+                "mean": float(values.mean()),
+                "std": float(values.std(ddof=1)) if several else None,
+                "ahead": float(ahead.mean()),
+                "error": float(ahead.std(ddof=1) / len(ahead) ** 0.5) if several else None,
+                "seconds": float(np.median([run["seconds"] for run in own])),
+                "coverage": float(np.mean(covered)) if covered else None,
+            }
+        )
+    return out
+
+
+def to_markdown(result: dict[str, Any], command: str) -> str:
+    """The result as a page."""
+    better = "higher" if higher_is_better(result["metric"]) else "lower"
+    lines = [
+        f"# Race on {result['source']}",
+        "",
+        f"`{command}`",
+        "",
+        f"{result['rows']:,} molecules, {', '.join(result['targets'])}; {result['metric']} on the "
+        f"test part ({better} is better), mean ± standard deviation over {result['splits']} splits "
+        f"({result['kind']}). Ahead: mean paired difference of the first method, positive where it "
+        "is better, ± standard error. Seconds: median, one thread.",
+        "",
+        "| method | " + result["metric"] + " | first is ahead by | seconds | covered |",
+        "|---|---|---|---|---|",
+    ]
+    for number, row in enumerate(result["methods"]):
+        spread = "" if row["std"] is None else f" ± {row['std']:.3f}"
+        error = "" if row["error"] is None else f" ± {row['error']:.3f}"
+        ahead = f"{row['ahead']:+.3f}{error}" if number else ""
+        covered = "" if row["coverage"] is None else f"{row['coverage']:.1%}"
+        lines.append(
+            f"| {row['name']} | {row['mean']:.3f}{spread} | {ahead} | {row['seconds']:.0f} | "
+            f"{covered} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def _chemprop(command: str, samples: Samples, split: Split, seed: int) -> Contender:
+    """Train and test by chemprop's own command, with its defaults."""
+    started = time.perf_counter()
+    task = samples.task
+    if task is Task.MIXED:
+        raise InputError("chemprop takes targets of one kind. Leave it out with --only.")
+    several = task.has_classes and samples.outputs > 2
+    words = ["--task-type", "regression" if task is Task.REGRESSION else "classification"]
+    if several:
+        words = ["--task-type", "multiclass", "--multiclass-num-classes", str(samples.outputs)]
+    assert samples.y is not None
+    y = samples.y.numpy().reshape(len(samples), -1)
+    names = [f"target {k}" for k in range(y.shape[1])]
+    part = np.full(len(samples), "", dtype=object)
+    for name, ids in (("train", split.train), ("val", split.valid), ("test", split.test)):
+        part[ids] = name
+    with tempfile.TemporaryDirectory() as folder:
+        table, out = Path(folder) / "table.csv", Path(folder) / "out"
+        with table.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["smiles", *names, "split"])
+            for smiles, values, own in zip(samples.ids, y.tolist(), part, strict=True):
+                cells = ["" if value != value else value for value in values]
+                writer.writerow([smiles, *cells, own])
+        done = subprocess.run(
+            [
+                *(command, "train", "--data-path", str(table), "--output-dir", str(out), *words),
+                *("--smiles-columns", "smiles", "--target-columns", *names),
+                *("--splits-column", "split", "--accelerator", "cpu", "--num-workers", "0"),
+                *("--pytorch-seed", str(seed)),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        found = out / "model_0" / "test_predictions.csv"
+        if done.returncode or not found.is_file():
+            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            raise InputError(f"chemprop failed: {last}")
+        scores = _read_predictions(found, names, several, task)
+    if len(scores) != len(split.test):
+        raise InputError(f"chemprop answered {len(scores)} of {len(split.test)} test rows.")
+    return Contender("chemprop", scores, time.perf_counter() - started)
+
+
+def _read_predictions(path: Path, names: list[str], several: bool, task: Task) -> Tensor:
+    with path.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    if several:
+        values = [[float(word) for word in row[f"{names[0]}_prob"].split(",")] for row in rows]
+        return torch.tensor(values, dtype=torch.float64)
+    found = torch.tensor([[float(row[name]) for name in names] for row in rows]).double()
+    return torch.cat([1 - found, found], dim=1) if task.has_classes else found

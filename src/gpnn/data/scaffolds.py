@@ -1,0 +1,59 @@
+"""Which molecules of a set are equal, and which share a scaffold."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .molecules import parse
+from .samples import Samples
+
+__all__ = ["repeated_molecules", "scaffold_names", "scaffold_of"]
+
+IntArray = NDArray[np.int64]
+
+
+def repeated_molecules(samples: Samples) -> IntArray | None:
+    """A number for every sample, equal for equal molecules; ``None`` where none is repeated, or
+    where samples are no molecules given as SMILES."""
+    if not samples.from_smiles:
+        return None
+    names = _canonical(samples.ids)
+    _, number = np.unique(names, return_inverse=True)
+    return None if number.max(initial=-1) + 1 == len(names) else number.astype(np.int64)
+
+
+def scaffold_of(samples: Samples) -> IntArray:
+    """A number for every sample, equal for molecules with one Bemis–Murcko scaffold."""
+    _, number = np.unique(scaffold_names(samples), return_inverse=True)
+    return number.astype(np.int64)
+
+
+def scaffold_names(samples: Samples) -> tuple[str, ...]:
+    """The Bemis–Murcko scaffold (rings and what links them) of every molecule as SMILES without
+    stereo, empty where there is no ring."""
+    if not samples.from_smiles:
+        raise InputError(
+            "Scaffolds need molecules given as SMILES. Use --split random or stratified."
+        )
+    return _scaffolds(samples.ids)
+
+
+@lru_cache(maxsize=4)
+def _canonical(texts: tuple[str, ...]) -> tuple[str, ...]:
+    from rdkit import Chem
+
+    return tuple(Chem.MolToSmiles(molecule) for molecule in parse(texts))
+
+
+@lru_cache(maxsize=4)
+def _scaffolds(texts: tuple[str, ...]) -> tuple[str, ...]:
+    from rdkit.Chem.Scaffolds import MurckoScaffold
+
+    return tuple(
+        MurckoScaffold.MurckoScaffoldSmiles(mol=molecule, includeChirality=False)
+        for molecule in parse(texts)
+    )

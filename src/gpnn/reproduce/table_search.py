@@ -1,0 +1,109 @@
+"""The search of ``gpnn train --effort thorough``: settings for one table, on its validation part.
+
+It is :func:`~gpnn.reproduce.search.run_search` with the split of the training as the official one
+and no test part, over a small space around the defaults. All of it is kept in the folder ``search``
+of the model, and is resumed there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.samples import Samples
+from ..data.split import Split
+from ..errors import InputError
+from ..graph.structure import Structure
+from ..train.train_config import TrainConfig
+from .jobs import BASES, Row
+from .recipe import NETWORK, Recipe
+from .search import Search, Searched, run_search
+from .search_log import Trial
+from .search_space import SearchSpace
+
+__all__ = ["SPACE", "search_table"]
+
+SPACE: dict[str, list[Any]] = {
+    "hidden": [64, 96],
+    "layers": [3, 4],
+    "d": [1, 2, 3],
+    "lr": [0.01, 0.005, 0.003],
+    "dropout": [0.0, 0.2, 0.5],
+    "join": ["beside", "inside"],
+}
+TRIALS, MODELS = 8, 1
+
+
+def search_table(
+    samples: Samples,
+    split: Split,
+    model: Mapping[str, Any],
+    train: TrainConfig,
+    folder: Path,
+    minutes: float,
+    finished: Callable[[Trial], None] | None = None,
+    fresh: bool = False,
+) -> tuple[dict[str, Any], dict[str, Any], Searched]:
+    """The fields of the network and of the training that are best on the validation part.
+
+    Args:
+        model, train: where every field that is not searched comes from.
+        minutes: after which the best so far is taken.
+    """
+    structure, rest = Structure.split(model)
+    if not rest.get("gpnn", True):
+        raise InputError("--effort thorough searches for GPNN: leave out --baseline.")
+    base = rest.get("base") or "gin"
+    known = {ours: theirs for theirs, ours in BASES.items()} | {"gine": "GIN"}
+    if base not in known:
+        raise InputError(f"--effort thorough knows the bases {', '.join(known)}, not {base!r}.")
+    own = {**structure.to_dict(), **rest}
+    fields: dict[str, Any] = {"combine": "pairwise", "block": "residual"}
+    fields |= {name: own[name] for name in NETWORK if name in own}
+    recipe = Recipe(
+        name="table",
+        dataset="table",
+        edge_labels=bool(samples.encoder.edges),
+        **fields,
+        epochs=train.epochs,
+        batch_size=train.batch_size,
+        lr=train.lr,
+        halve_every=train.halve_every,
+        weight_decay=train.weight_decay,
+        dropout=own.get("dropout", 0.0 if samples.task.scaled else 0.5),
+        seeds=MODELS,
+    )
+    space = dict(SPACE)
+    space["d"] = sorted({recipe.d, *SPACE["d"]})
+    space["join"] = sorted({recipe.join, *SPACE["join"]})
+    plan = Search(
+        recipe,
+        Row(known[base], structure.scheme, structure.interactions),
+        SearchSpace.parse(space, recipe),
+        trials=TRIALS,
+        models=MODELS,
+        seed=train.seed,
+    )
+    none = np.zeros(0, np.int64)
+    parts = {"train": split.train, "valid": split.valid, "test": none}
+    found = run_search(
+        plan,
+        folder,
+        minutes,
+        device=train.device,
+        fresh=fresh,
+        finished=finished,
+        samples=replace(samples, split=parts),
+    )
+    if found.best is None:
+        raise InputError(
+            f"No setting could be tried in {minutes:g} minutes. Give more with --minutes, or use "
+            "--effort standard."
+        )
+    values = dict(found.best.values)
+    trained = {name: values.pop(name) for name in ("lr",) if name in values}
+    return values, trained, found

@@ -1,0 +1,196 @@
+r"""How wrong an ensemble is: intervals around numbers, probabilities that are frequencies.
+
+Network k of the ensemble is calibrated on rows that neither trained it nor chose its epoch
+(:func:`~gpnn.data.split.calibration_splits`), so every row of the pool is answered once by a
+network that has not seen it.
+
+**Intervals.** With the absolute errors :math:`r_1 \le \dots \le r_n` of these answers, the
+interval of level :math:`1 - a` is the mean answer of the K networks :math:`\pm\, g\, r_k`,
+:math:`k = \lceil (n + 1)(1 - a) \rceil`. For rows drawn like the table, one network alone is off
+by more than :math:`r_k` with probability at most :math:`a`. The mean of several is better than one,
+and :math:`r_k` alone would cover too much; g is the measured gain of averaging. Two networks leave
+a row out of their training, the one that is calibrated on it and the one that chose its epoch by
+it; with their errors e and e' on all rows,
+
+.. math::
+    g^2 = c + (1 - c) / K, \qquad c = \overline{e e'} \,/\, \overline{e^2},
+
+because errors that networks share stay (c) and the others average out. The order statistic holds
+for any distribution, g for typical ones: coverage is close to the level, not guaranteed. Where
+:math:`k > n` there are too few rows for the level. Rows of new scaffolds, or of another laboratory,
+are not drawn like the table: nothing is promised for them.
+
+**Probabilities.** Logits become :math:`s z + t`, with the s and t (t = 0 for more than two classes)
+that make the calibration rows most likely, under Platt's smoothed labels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..data.encoder import Encoder
+from ..data.tasks import Task
+from ..errors import InputError
+from ..options import Number
+
+__all__ = ["LEVEL", "MIN_ROWS", "Calibration", "calibrate", "quantile_rank"]
+
+LEVEL = 0.9
+MIN_ROWS = 30
+"""Rows of either kind below which probabilities are left as they are."""
+Floats = NDArray[np.float64]
+
+
+def quantile_rank(count: int, level: float) -> int | None:
+    """Which of so many ascending errors is the half width of an interval, counted from 0; ``None``
+    where they are too few for the level."""
+    level = Number(0.0, 1.0, above=True, below=True).read("level", level)
+    rank = math.ceil((count + 1) * level)
+    return rank - 1 if rank <= count else None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was learned from the calibration rows; kept with the model.
+
+    Attributes:
+        errors: of every output that is a number, g times its absolute errors, ascending; else
+            empty.
+        slopes, offsets: of the logits of every output; 1 and 0 where nothing was changed.
+        rows: calibration rows.
+        warned: what is to be known about it.
+    """
+
+    errors: tuple[tuple[float, ...], ...]
+    slopes: tuple[float, ...]
+    offsets: tuple[float, ...]
+    rows: int
+    warned: tuple[str, ...] = ()
+
+    def half_widths(self, level: float = LEVEL) -> list[float | None]:
+        """Of the interval of every output; ``None`` for classes and where rows are too few."""
+        ranks = [quantile_rank(len(own), level) for own in self.errors]
+        return [None if r is None else own[r] for own, r in zip(self.errors, ranks, strict=True)]
+
+    def adjust(self, outputs: Tensor, task: Task) -> Tensor:
+        """Logits that give frequencies."""
+        slope, offset = (
+            torch.tensor(part, dtype=outputs.dtype) for part in (self.slopes, self.offsets)
+        )
+        if task.has_classes and outputs.shape[-1] == 2:
+            outputs = outputs - outputs[..., :1]
+        return outputs * slope + offset
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Calibration:
+        try:
+            errors = tuple(tuple(map(float, own)) for own in content["errors"])
+            slopes, offsets = (tuple(map(float, content[key])) for key in ("slopes", "offsets"))
+            return cls(errors, slopes, offsets, int(content["rows"]), tuple(content["warned"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"Not a calibration: {error!r}. Copy the model again.") from None
+
+
+def calibrate(
+    encoder: Encoder, outputs: Tensor, y: Tensor, held: Sequence[NDArray[np.int64]], notes: str = ""
+) -> Calibration:
+    """From the outputs of every network, in the units of the targets, [networks, rows, outputs].
+
+    Args:
+        held: the calibration rows of every network, which choose the epoch of the next one.
+        notes: what else is to be known.
+    """
+    task, count = encoder.task, outputs.shape[-1]
+    rows, networks = np.concatenate(held), len(held)
+    own, other = (
+        torch.cat(
+            [outputs[(k + step) % networks, torch.from_numpy(ids)] for k, ids in enumerate(held)]
+        ).double()
+        for step in (0, 1)
+    )
+    truth = y[torch.from_numpy(rows)]
+    errors: list[tuple[float, ...]] = [()] * count
+    slopes, offsets = [1.0] * count, [0.0] * count
+    warned = [notes] if notes else []
+    if task.has_classes:
+        slopes, offsets = _of_classes(own.numpy(), truth.numpy())
+        if slopes == [1.0] * count:
+            warned.append(f"fewer than {MIN_ROWS} calibration rows of a class: probabilities are "
+                          "left as they are")  # fmt: skip
+        return Calibration(tuple(errors), tuple(slopes), tuple(offsets), len(rows), tuple(warned))
+    binary = encoder.binary or [task is Task.MULTITASK] * count
+    few = []
+    for k in range(count):
+        label = truth[:, k].double().numpy()
+        there = ~np.isnan(label)
+        if binary[k]:
+            slopes[k], offsets[k] = _platt(own[:, k].numpy()[there], label[there] == 1)
+            few += [encoder.outputs[k]] * ((slopes[k], offsets[k]) == (1.0, 0.0))
+        else:
+            first, second = ((each[:, k].numpy() - label)[there] for each in (own, other))
+            gain = _gain(first, second, networks)
+            errors[k] = tuple((gain * np.sort(np.abs(first))).tolist())
+            few += [encoder.outputs[k]] * (quantile_rank(len(errors[k]), LEVEL) is None)
+    if few:
+        warned.append(f"too few calibration rows for {', '.join(few[:5])}"
+                      f"{f' and {len(few) - 5} more' if len(few) > 5 else ''}")  # fmt: skip
+    return Calibration(tuple(errors), tuple(slopes), tuple(offsets), len(rows), tuple(warned))
+
+
+def _gain(error: Floats, other: Floats, networks: int) -> float:
+    """What averaging so many networks makes of an error: g, at most 1."""
+    total = float(np.mean(error**2)) if len(error) else 0.0
+    if not total:
+        return 1.0
+    shared = min(1.0, max(0.0, float(np.mean(error * other)) / total))
+    return math.sqrt(shared + (1 - shared) / networks)
+
+
+def _of_classes(logits: Floats, truth: NDArray[np.int64]) -> tuple[list[float], list[float]]:
+    count = logits.shape[1]
+    known = truth >= 0
+    logits, truth = logits[known], truth[known]
+    if count == 2:
+        slope, offset = _platt(logits[:, 1] - logits[:, 0], truth == 1)
+        return [slope, slope], [0.0, offset]
+    if len(truth) < count * MIN_ROWS:
+        return [1.0] * count, [0.0] * count
+    from scipy.optimize import minimize_scalar
+    from scipy.special import logsumexp
+
+    def unlikely(log_slope: float) -> float:
+        scaled = logits * math.exp(log_slope)
+        chosen = scaled[np.arange(len(truth)), truth]
+        return float((logsumexp(scaled, axis=1) - chosen).mean())
+
+    slope = math.exp(minimize_scalar(unlikely, bounds=(-3, 3), method="bounded").x)
+    return [slope] * count, [0.0] * count
+
+
+def _platt(logit: Floats, positive: NDArray[np.bool_]) -> tuple[float, float]:
+    """The slope and offset under which the labels are most likely, smoothed as Platt proposes:
+    (n₊ + 1) / (n₊ + 2) and 1 / (n₋ + 2) instead of 1 and 0."""
+    from scipy.optimize import minimize
+
+    many, few = int(positive.sum()), int((~positive).sum())
+    if min(many, few) < MIN_ROWS:
+        return 1.0, 0.0
+    wanted = np.where(positive, (many + 1) / (many + 2), 1 / (few + 2))
+
+    def unlikely(at: Floats) -> float:
+        z = math.exp(at[0]) * logit + at[1]
+        return float((np.logaddexp(0, z) - wanted * z).mean())
+
+    found = minimize(unlikely, np.zeros(2), method="L-BFGS-B", bounds=((-3, 3), (-10, 10))).x
+    return math.exp(found[0]), float(found[1])
