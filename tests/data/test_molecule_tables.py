@@ -240,3 +240,22 @@ def test_loss_of_mixed_targets_and_weights_of_classes() -> None:
     log = torch.log_softmax(outputs[0], -1)
     wanted = -(1.5 * log[0, 0] + 0.75 * (log[1, 1] + log[2, 1])) / 3.0
     assert torch.allclose(Task.CLASSIFICATION.loss(outputs, labels, None, None, own)[0], wanted)
+
+
+def test_a_number_that_is_read_as_a_name_is_named(tmp_path: Path) -> None:
+    """1_0 is no 10, and a whole number that no float holds is a name too."""
+    for odd in ("1_0", "9007199254740993"):
+        path = tmp_path / "a.csv"
+        path.write_text(f"smiles,y\nC,1.5\nCC,2.5\nCCC,{odd}\n")
+        with pytest.raises(InputError, match=f"needs numbers, and the target 'y' holds '{odd}'"):
+            load_samples(str(path), "y", task="regression")
+
+
+def test_a_target_is_read_from_the_rows_that_are_used(tmp_path: Path) -> None:
+    """A word in a row without a molecule does not make the others text."""
+    path = tmp_path / "a.csv"
+    path.write_text("smiles,y\nC,1.5\nx),broken\nCC,2.5\n")
+    with pytest.warns(InputNote, match="skipped"):
+        found = load_samples(str(path), "y")
+    assert found.task is Task.REGRESSION
+    assert found.y is not None and found.y[:, 0].tolist() == [1.5, 2.5]

@@ -302,6 +302,60 @@ def table(rng: Random, folder: Path) -> Enter:
     return enter
 
 
+@door
+def molecule_files(rng: Random, folder: Path) -> Enter:
+    """SDF and gzipped tables. Unharmed, their rows are those that were written; harmed, no row has
+    a target that was not."""
+    words = [rng.choice(("C", "CCO", "c1ccccc1", "C[NH3+]", "C1CC1")) for _ in range(12)]
+    values = [f"{rng.randint(-99, 99)}.5" for _ in words]
+    kind = rng.choice((".sdf", ".sdf.gz", ".csv.gz"))
+    if kind == ".csv.gz":
+        raw = "\n".join(["smiles,y", *map(",".join, zip(words, values, strict=True))]).encode()
+    else:
+        raw = _sdf(words, values)
+    harmed = rarely(rng, 0.7)
+    if harmed and rarely(rng, 0.7):
+        raw = bytes_(rng, raw, 3)
+    packed = gzip.compress(raw, mtime=0) if kind.endswith(".gz") else raw
+    if harmed and rarely(rng, 0.3):
+        packed = bytes_(rng, packed, 2)
+    path = folder / f"a{kind}"
+    path.write_bytes(packed)
+    whole = not harmed
+
+    def enter() -> None:
+        from rdkit import Chem
+
+        from gpnn.data.samples import load_samples
+
+        found = load_samples(str(path), "y", task="regression")
+        assert found.y is not None
+        if whole:
+            assert len(found) == len(words)
+            for name, word in zip(found.ids, words, strict=True):
+                assert Chem.CanonSmiles(name) == Chem.CanonSmiles(word)
+            assert found.y[:, 0].tolist() == [float(one) for one in values]
+        else:
+            text_ = raw.decode("latin-1").replace(",", ".")
+            for y in found.y[:, 0].tolist():
+                assert re.search(re.escape(f"{abs(y):g}"), text_) or not math.isclose(y % 1, 0.5)
+
+    return enter
+
+
+def _sdf(words: Sequence[str], values: Sequence[str]) -> bytes:
+    from rdkit import Chem
+
+    out = io.StringIO()
+    writer = Chem.SDWriter(out)
+    for word, told in zip(words, values, strict=True):
+        molecule = Chem.MolFromSmiles(word)
+        molecule.SetProp("y", told)
+        writer.write(molecule)
+    writer.close()
+    return out.getvalue().encode()
+
+
 def tu_files(rng: Random) -> tuple[dict[str, str], list[nx.Graph]]:
     graphs, owner, lines = [], [], []
     first = 1

@@ -123,7 +123,7 @@ def _read(folder: Path, files: list[Path], labels: dict[str, list[str]]) -> Raw:
         graphs=joined,
         kind=kind,
         nodes=nodes,
-        targets={name: column(values)[owner] for name, values in labels.items()},
+        targets={name: column([values[row] for row in owner]) for name, values in labels.items()},
         ids=tuple(ids),
         rows=np.array(rows, np.int64),
         skipped=tuple(skipped),

@@ -123,7 +123,9 @@ def read_molecules(
         graphs=graphs,
         kind=MOLECULE,
         nodes=atoms,
-        targets={name: column(values)[rows] for name, values in (targets or {}).items()},
+        targets={
+            name: column([values[row] for row in rows]) for name, values in (targets or {}).items()
+        },
         ids=ids,
         rows=rows,
         skipped=tuple(Skipped(row, texts[row], why[row]) for row in sorted(why)),
@@ -177,17 +179,9 @@ def _descriptor(
         )
     values = column(columns[name])
     if values.dtype.kind != "f":
-        words = [word for word in values.tolist() if word and not _is_number(word)]
+        words = [word for word in values.tolist() if column([word]).dtype.kind != "f"]
         raise InputError(f"Descriptors are numbers, and the column {name!r} holds {words[0]!r}.")
     return values
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def read_columns(path: Path) -> tuple[list[str], dict[str, list[str]], dict[int, int]]:

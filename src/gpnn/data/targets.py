@@ -129,7 +129,7 @@ def encode(
         return _encode_classes(name, values, classes)
     for name, values in columns.items():
         if values.dtype.kind != "f":
-            bad = next(value for value in values if not _is_number(value))
+            bad = next(value for value in values if column([value]).dtype.kind != "f")
             raise InputError(
                 f"The task {task} needs numbers, and the target {name!r} holds {bad!r}. "
                 "Fix the column or leave the task out."
@@ -199,14 +199,6 @@ def _is_binary(values: Column) -> bool:
         return False
     known = values[~missing(values)]
     return bool(len(known)) and bool(np.isin(known, (0, 1)).all())
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return value == ""
-    return True
 
 
 def _no_label(columns: Mapping[str, Column]) -> str:
