@@ -32,7 +32,7 @@ TEXT = "smiles,y\n" + "".join(f"{s},{y}\n" for s, y in ROWS)
         ("mark.csv", b"\xef\xbb\xbf" + TEXT.encode()),
         ("windows.csv", TEXT.replace("\n", "\r\n").encode()),
         ("tabs.tsv", TEXT.replace(",", "\t").encode()),
-        ("packed.csv.gz", gzip.compress(TEXT.encode())),
+        ("packed.csv.gz", gzip.compress(TEXT.encode(), mtime=0)),
         ("semicolons.csv", TEXT.replace(",", ";").encode()),
         ("commas.csv", TEXT.replace(",", ";").replace(".", ",").encode()),
         ("text.txt", TEXT.encode()),
