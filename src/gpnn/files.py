@@ -75,7 +75,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         temporary = path.with_name(name)
         mark = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         try:
-            _take(mark)
+            with contextlib.suppress(OSError):  # a disk without locks
+                hold(mark)
             yield temporary
             if path.exists():
                 temporary.chmod(stat.S_IMODE(path.stat().st_mode))
@@ -110,7 +111,7 @@ def remove_leftovers(folder: Path) -> None:
             with contextlib.suppress(OSError):
                 mark = os.open(item.path, os.O_RDWR)
                 try:
-                    if _take(mark):
+                    if hold(mark):
                         os.unlink(item.path)  # noqa: PTH108
                 finally:
                     os.close(mark)
@@ -128,15 +129,16 @@ def _lives(process: int) -> bool:
     return True
 
 
-def _take(handle: int) -> bool:
-    """Lock an open file, if no other process has."""
-    try:
-        import fcntl
-    except ImportError:  # Windows does not remove open files
+def hold(handle: int) -> bool:
+    """Lock an open file, if no other process has. Windows has no such locks: there the answer is
+    yes, and open files cannot be removed."""
+    if os.name == "nt":
         return True
+    import fcntl
+
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
     return True
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from .files import writing
+from .files import hold, writing
 
 __all__ = ["locked"]
 
@@ -51,19 +51,13 @@ def _is_there(file: IO[bytes], path: Path) -> bool:
 
 
 def _take(file: IO[bytes]) -> bool:
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        import msvcrt
+    if os.name != "nt":
+        return hold(file.fileno())
+    import msvcrt
 
-        try:
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        except OSError:
-            return False
-        return True
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        file.seek(0)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    except OSError:
         return False
     return True

@@ -51,6 +51,8 @@ class Number:
             if self.high != math.inf:
                 lower = f"above {self.low:g}" if self.above else f"at least {self.low:g}"
                 bounds = f"{lower} and {'below' if self.below else 'at most'} {self.high:g}"
+            elif self.low == -math.inf:
+                bounds = "a finite number"
             raise InputError(f"{name} must be {bounds}; got {value!r}.")
         return float(value)
 

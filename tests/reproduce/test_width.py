@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpnn.data.samples import Samples, load_samples, take
+from gpnn.data.samples import Samples, load_samples
 from gpnn.reproduce.data import load_data
 from gpnn.reproduce.jobs import Job, Row
 from gpnn.reproduce.recipe import Recipe, load_recipe
@@ -58,7 +58,7 @@ def test_graphs_are_taken_whole() -> None:
     whole = load_samples("MUTAG")
     keep = np.zeros(188, bool)
     keep[[3, 5, 100]] = True
-    found = take(whole, keep)
+    found = whole.take(keep)
     assert len(found) == 3 and found.encoder == whole.encoder
     assert found.x is not None and whole.x is not None and whole.y is not None
     for place, number in enumerate((3, 5, 100)):

@@ -134,8 +134,15 @@ def test_too_few_rows_are_told() -> None:
     assert known.slopes == (1.0, 1.0) and "left as they are" in known.warned[0]
     again = Calibration.from_dict(known.to_dict())
     assert again == known
-    with pytest.raises(InputError, match="Not a calibration"):
-        Calibration.from_dict({"errors": 3})
+    for damage, answer in (
+        ({"errors": 3}, "calibration.errors must be a list"),
+        ({"slopes": ["steep"]}, r"calibration.slopes\[0\] must be a finite number"),
+        ({"errors": [[2.0, 1.0]]}, "must rise"),
+        ({"slopes": [1.0]}, "different numbers of outputs"),
+        ({"rows": -1}, "calibration.rows must be"),
+    ):
+        with pytest.raises(InputError, match=answer):
+            Calibration.from_dict({**known.to_dict(), **damage})
 
 
 @pytest.mark.parametrize("options", [{}, {"readout": "mean"}, {"head": "linear"}, {"gpnn": False}])

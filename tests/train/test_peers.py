@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from gpnn import GPNNClassifier
-from gpnn.data.samples import Samples, load_samples, take, without_edge_labels
+from gpnn.data.samples import Samples, load_samples, without_edge_labels
 from gpnn.errors import InputError
 from gpnn.graph.readers.files import InputNote
 from gpnn.nn.peers import PEERS
@@ -37,7 +37,7 @@ MORE = (
 @pytest.fixture(scope="module")
 def molecules() -> Samples:
     whole = load_samples("MUTAG")
-    return take(whole, np.arange(len(whole)) < 24)
+    return whole.take(np.arange(len(whole)) < 24)
 
 
 def replicas() -> list[Replica]:
@@ -76,7 +76,7 @@ def test_a_model_file_holds_the_peer_and_its_options(
     again = load_model(tmp_path)
     assert again.config.base == spec and str(again.config.peer) == spec
     assert torch.equal(again.predict(molecules), fitted.loaded.predict(molecules))
-    some = take(molecules, np.arange(24) % 5 == 0)
+    some = molecules.take(np.arange(24) % 5 == 0)
     assert torch.allclose(again.predict(some), again.predict(molecules)[::5], atol=1e-6)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ..data.datasets import locate
-from ..data.samples import Samples, load_samples, take
+from ..data.samples import Samples, load_samples
 from ..errors import InputError
 from ..graph.readers.files import InputNote
 from ..nn.peers import PEERS
@@ -93,7 +93,7 @@ def _sample(samples: Samples) -> Samples:
     """At most ``SAMPLE`` graphs, always the same."""
     keep = np.zeros(len(samples), np.bool_)
     keep[np.random.default_rng(0).permutation(len(samples))[:SAMPLE]] = True
-    return take(samples, keep)
+    return samples.take(keep)
 
 
 def _measure(

@@ -121,7 +121,8 @@ def _trained(folder: Path, source: str, kind: str) -> dict[str, float]:
     by_recipe: dict[str, dict[str, float]] = {}
     for record in Runs(folder).read().values():
         row = record.get("row", {})
-        ours = record.get("recipe", {}).get("dataset") == source and record["protocol"] in honest
+        dataset = record.get("recipe", {}).get("dataset", "")
+        ours = dataset.lower() == source.lower() and record["protocol"] in honest
         if ours and row.get("interactions") == kind and not record["quick"]:
             sign = 1 if higher_is_better(record["metric"]) else -1
             own = by_recipe.setdefault(key_of(settled(record["recipe"])), {})

@@ -28,7 +28,7 @@ from .tasks import Task, get_task
 
 __all__ = [
     *("Samples", "encode_descriptors", "encode_samples", "fit_descriptors", "load_dataset"),
-    *("load_samples", "take", "without_edge_labels"),
+    *("load_samples", "without_edge_labels"),
 ]
 
 IntArray = NDArray[np.int64]
@@ -307,11 +307,6 @@ def encode_descriptors(raw: Raw, like: Encoder) -> Tensor | None:
 def without_edge_labels(samples: Samples) -> Samples:
     """Samples whose edges are all alike."""
     return replace(samples, edge_labels=None, encoder=replace(samples.encoder, edges=()))
-
-
-def take(samples: Samples, keep: NDArray[np.bool_]) -> Samples:
-    """The graphs marked, see :meth:`Samples.take`."""
-    return samples.take(keep)
 
 
 def _tell_skipped(raw: Raw, strict: bool, source: str) -> None:

@@ -87,7 +87,8 @@ def make_split(
     """
     if samples.y is None:
         raise InputError("Samples without labels cannot be split for training.")
-    Choice((*SPLITS, None)).read("split", kind)
+    if kind is not None:
+        Choice(SPLITS).read("split", kind)
     if kind == "column" and samples.split is None:
         raise InputError(
             "There is no column that splits the rows. Name it with --split-column, or leave out "
@@ -219,7 +220,8 @@ def _cut_folds(
     """Folds of some samples: equal molecules, or those of one scaffold, in one fold."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
-    Choice(("random", "stratified", "scaffold", None)).read("split of folds", kind)
+    if kind is not None:
+        Choice(("random", "stratified", "scaffold")).read("split of folds", kind)
     if kind == "scaffold":
         rng = np.random.default_rng(seed)
         scaffolds = scaffold_of(samples)

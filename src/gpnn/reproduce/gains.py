@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from .protocols import Summary
 from .results import Entry, Part
 
-__all__ = ["LEVEL", "RIVALS", "Gain", "established", "gains_of", "holm"]
+__all__ = ["LEVEL", "RIVALS", "Gain", "gains_of", "holm"]
 
 LEVEL = 0.05
 RIVALS = {
@@ -65,15 +65,6 @@ def holm(values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(values) - rank) * values[place]))
         corrected[place] = highest
     return corrected
-
-
-def established(gains: Sequence[Gain], dataset: str, sign: int = 1) -> list[Gain]:
-    """The gains (``sign`` 1) or losses (-1) on a dataset that are established."""
-    return [
-        one
-        for one in gains
-        if one.part.column.dataset == dataset and one.established and sign * one.gain.mean > 0
-    ]
 
 
 def _p_value(gain: Summary, entry: Entry) -> float | None:

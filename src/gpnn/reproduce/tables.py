@@ -270,6 +270,11 @@ def jobs_of(
 ) -> list[Job]:
     """The jobs of some tables, each once, those of a dataset after one another; with ``protocols``
     those that serve one of them alone."""
+    if recipes and "tuned" in tables:
+        raise InputError(
+            "Every model of the table tuned has a recipe of its own: leave out --recipe. "
+            "docs/experiments.md says how the recipes are found."
+        )
     found = {
         job.key: job
         for table in tables

@@ -120,7 +120,8 @@ def _of_network(member: Member, samples: Samples) -> tuple[Tensor, Tensor, Tenso
 def _of_batch(model: GPNN, batch: GraphBatch) -> tuple[Tensor, Tensor, Tensor]:
     head = model.head
     rank, owner = batch._rank, batch.batch
-    h = model.embed(batch)[rank]
+    embedded = model.embed(batch)
+    h = embedded[rank]
     if head.mean:
         h = h / batch.vertices[owner].clamp(min=1)
     reader = head.second if head.first is None else head.first
@@ -130,7 +131,7 @@ def _of_batch(model: GPNN, batch: GraphBatch) -> tuple[Tensor, Tensor, Tensor]:
     if head.counts is not None and head.count_norm is not None:
         u = u + _component_terms(model, batch, rank, owner)
     b = u.new_zeros(batch.num_graphs, u.shape[1]).index_add(0, owner, u)
-    whole = head.first_layer(head.read([model.embed(batch)], batch), batch)
+    whole = head.first_layer(head.read([embedded], batch), batch)
     if head.first is None:
         return u, whole, whole - b
     a = whole - b

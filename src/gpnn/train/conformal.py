@@ -39,7 +39,8 @@ from torch import Tensor
 from ..data.encoder import Encoder
 from ..data.tasks import Task
 from ..errors import InputError
-from ..options import Number
+from ..options import Number, Whole
+from ..schema import ListOf, Table, Text
 
 __all__ = ["LEVEL", "MIN_ROWS", "Calibration", "calibrate", "quantile_rank"]
 
@@ -94,12 +95,28 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Calibration:
-        try:
-            errors = tuple(tuple(map(float, own)) for own in content["errors"])
-            slopes, offsets = (tuple(map(float, content[key])) for key in ("slopes", "offsets"))
-            return cls(errors, slopes, offsets, int(content["rows"]), tuple(content["warned"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"Not a calibration: {error!r}. Copy the model again.") from None
+        """What :meth:`to_dict` gave."""
+        content = CALIBRATION.read("calibration", content)
+        errors = tuple(map(tuple, content["errors"]))
+        if any(list(own) != sorted(own) for own in errors):
+            raise InputError("calibration.errors must rise.")
+        counts = {key: len(content[key]) for key in ("errors", "slopes", "offsets")}
+        if len(set(counts.values())) != 1:
+            raise InputError(f"calibration is of different numbers of outputs: {counts}.")
+        slopes, offsets, warned = (tuple(content[key]) for key in ("slopes", "offsets", "warned"))
+        return cls(errors, slopes, offsets, content["rows"], warned)
+
+
+CALIBRATION = Table(
+    {
+        "errors": ListOf(ListOf(Number(0.0))),
+        "slopes": ListOf(Number(-math.inf)),
+        "offsets": ListOf(Number(-math.inf)),
+        "rows": Whole(0),
+        "warned": ListOf(Text()),
+    }
+)
+"""What ``model.json`` holds of a calibration."""
 
 
 def calibrate(

@@ -246,9 +246,9 @@ def load_model(folder: str | Path, device: torch.device | str = "cpu") -> Loaded
             }, device)
             for number, content in enumerate(card["members"])
         )  # fmt: skip
-        _check_fit(encoder, members)
         held = card.get("calibration")
         calibration = None if held is None else Calibration.from_dict(held)
+        _check_fit(encoder, members, calibration)
     except InputError as error:
         raise InputError(f"{damaged}: {error} Copy it again.") from None
     about = {**card["about"], "versions": card["versions"]}
@@ -303,7 +303,9 @@ def _made(config: GPNNConfig, vocabulary: Vocabulary) -> GPNN:
         raise InputError(f"its configuration makes no network ({error}).") from None
 
 
-def _check_fit(encoder: Encoder, members: Sequence[Member]) -> None:
+def _check_fit(
+    encoder: Encoder, members: Sequence[Member], calibration: Calibration | None
+) -> None:
     """What the networks read and answer is what the encoder gives and names."""
     wanted = len(encoder.outputs)
     for member in members:
@@ -312,6 +314,8 @@ def _check_fit(encoder: Encoder, members: Sequence[Member]) -> None:
         given = (wanted, encoder.features, encoder.codes, len(encoder.edges))
         if read != given or config.edge_features != encoder.edge_features:
             raise InputError("its networks do not fit its encoder.")
+    if calibration is not None and len(calibration.errors) != wanted:
+        raise InputError(f"its calibration is of {len(calibration.errors)} outputs, not {wanted}.")
 
 
 _CARD = Table(

@@ -11,7 +11,7 @@ that of the number of vertices: what a scheme adds to it is what its parts add.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -83,13 +83,11 @@ def score_schemes(
     d: int = 1,
     layers: int = 3,
     seed: int = 0,
-    progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[SchemeScore]:
     """Measure schemes one after another; one that is refused (too costly, say) has a reason."""
     split = make_split(samples, seed)
     seen = np.concatenate([split.train, split.valid])
     for scheme in schemes:
-        progress(scheme)
         began = time.perf_counter()
         try:
             found = partition(samples.graphs, scheme)
