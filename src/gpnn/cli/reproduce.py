@@ -51,7 +51,23 @@ def reproduce(
     quick: Annotated[
         bool, Option("--quick", help="Train a small sample, marked as such: minutes on a laptop.")
     ] = False,
-    jobs: Annotated[int, Option("--jobs", "-j", help="Number of training processes.", min=1)] = 1,
+    jobs: Annotated[
+        int | None,
+        Option(
+            "--jobs",
+            "-j",
+            help="Number of trainings at once. Default: 1; on a cluster, as many as it has room "
+            "for.",
+            min=1,
+        ),
+    ] = None,
+    engine: Annotated[
+        str,
+        Option(
+            help="local: processes of this machine; ray: a Ray cluster on this machine; "
+            "ray://HOST:PORT: your own Ray cluster."
+        ),
+    ] = "local",
     device: Device = "auto",
     minutes: Annotated[
         float | None,
@@ -98,6 +114,7 @@ def reproduce(
       gpnn reproduce graph-classification --only '*/CIN' --protocol tu-1
       gpnn reproduce schemes --only 'ogbg-moltox21/GPNN/core-degree/cross' --device cuda
       gpnn reproduce all --minutes 9
+      gpnn reproduce all --engine ray://10.0.0.1:6379
     """
     from ..reproduce.tables import TABLES, jobs_of, named
 
@@ -106,7 +123,7 @@ def reproduce(
     folder = out if out is not None else Path("results-quick" if quick else "results")
     if folder.is_file():
         raise InputError(f"{folder} is a file. Name a folder with --out.")
-    left_out = ("--out", "-o", "--data", "--minutes", "--jobs", "-j", "--device")
+    left_out = ("--out", "-o", "--data", "--minutes", "--jobs", "-j", "--device", "--engine")
     added = _additions(dataset or [], base or [])
     tables, recipes = named(table), _recipes(recipe or [], added.datasets)
     trained = [name for name in tables if name in TABLES]
@@ -128,7 +145,7 @@ def reproduce(
     with _watching() as (watch, planned, tell):
         done = run(
             tables, folder, only or (), data=data, device=device, quick=quick, processes=jobs,
-            minutes=minutes, fresh=fresh, recipes=recipes, added=added,
+            engine=engine, minutes=minutes, fresh=fresh, recipes=recipes, added=added,
             protocols=protocol or (), watch=watch, planned=planned, tell=tell,
         )  # fmt: skip
     files = write_pages(tables, folder, command_line(*left_out), quick, data, recipes, added)

@@ -14,7 +14,7 @@ from .recipe import Recipe
 from .run_job import is_done
 from .runs import Runs
 from .tables import NOTHING, TABLES, Additions, jobs_of
-from .workers import Outcome, Settings, Watch, run_all
+from .workers import LOCAL, Outcome, Settings, Watch, run_all
 
 __all__ = ["Reproduced", "reproduce"]
 
@@ -35,7 +35,8 @@ def reproduce(
     data: str | None = None,
     device: str = "auto",
     quick: bool = False,
-    processes: int = 1,
+    processes: int | None = None,
+    engine: str = LOCAL,
     minutes: float | None = None,
     fresh: bool = False,
     recipes: Mapping[str, Recipe] | None = None,
@@ -53,7 +54,8 @@ def reproduce(
         only: patterns ``dataset/method/scheme/interactions``; all if empty.
         data: the folder with datasets.
         quick: a small sample, marked as such.
-        processes: jobs at once.
+        processes: jobs at once; one, or as many as a cluster has room for.
+        engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see :mod:`.ray_engine`.
         minutes: after which no more work is begun, and running work is stored and stopped.
         fresh: discard existing records and start over.
         recipes: in place of the package's, by name.
@@ -72,7 +74,7 @@ def reproduce(
     jobs = jobs_of(trained, only, quick, recipes or {}, added, protocols) if trained else []
     records = runs.read()
     missing = [job for job in jobs if fresh or not is_done(job, records)]
-    if missing:
+    if missing and engine == LOCAL:
         pick_device(device)  # a device that is not there is refused before the first job
     if fresh:
         keys = {job.key for job in jobs}
@@ -88,6 +90,7 @@ def reproduce(
     whole = not counted or partitions.count_partitions(
         str(out), data, counted_only, quick, end, tell
     )
-    outcome = run_all(missing, Settings(str(out), data, device, end), processes, watch or Watch())
+    settings = Settings(str(out), data, device, end)
+    outcome = run_all(missing, settings, processes, watch or Watch(), engine)
     outcome.left += not whole
     return Reproduced(len(jobs) - len(missing), outcome)

@@ -1,4 +1,4 @@
-"""Jobs run one after another, or in several processes at once."""
+"""Jobs run one after another, in several processes at once, or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -9,19 +9,29 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing import get_context, parent_process
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from ..errors import InputError, OutputError, explained
+from ..files import write_bytes
+from ..lock import locked
 from ..plugins import load_plugins_of_parent
 from .jobs import Job
 from .prefetch import Prefetch
+from .ray_engine import Task, cluster, has_gpus, run_tasks
 from .run_job import OutOfTime, PreparedJob, prepare_ahead, run_job
+from .runs import Runs
 
 __all__ = ["Outcome", "Settings", "Watch", "run_all"]
+
+LOCAL = "local"
+"""The engine of this machine: processes."""
 
 _POLL = 0.2
 
@@ -55,11 +65,25 @@ class Watch:
     def ended(self, job: Job, ending: str, seconds: float) -> None: ...
 
 
-def run_all(jobs: Sequence[Job], settings: Settings, processes: int, watch: Watch) -> Outcome:
-    """Run every job; those that another process is at come last."""
+def run_all(
+    jobs: Sequence[Job],
+    settings: Settings,
+    processes: int | None,
+    watch: Watch,
+    engine: str = LOCAL,
+) -> Outcome:
+    """Run every job; those that another process is at come last.
+
+    Args:
+        processes: jobs at once; one, or as many as a cluster has room for.
+        engine: ``local``, ``ray`` or ``ray://HOST:PORT``.
+    """
     outcome, end = Outcome(), settings.deadline
-    if processes > 1 and len(jobs) > 1:
-        busy = _in_processes(jobs, settings, min(processes, len(jobs)), watch, outcome)
+    if engine != LOCAL:
+        with cluster(engine):
+            busy = _on_cluster(jobs, settings, processes, watch, outcome)
+    elif (processes or 1) > 1 and len(jobs) > 1:
+        busy = _in_processes(jobs, settings, min(processes or 1, len(jobs)), watch, outcome)
     else:
         busy = _in_turn(jobs, settings, watch, outcome, _on_gpu(settings.device))
     for job in busy:
@@ -194,6 +218,71 @@ def _in_processes(
             if worker.pid is not None:
                 worker.join()
     return busy
+
+
+def _on_cluster(
+    jobs: Sequence[Job], settings: Settings, most: int | None, watch: Watch, outcome: Outcome
+) -> list[Job]:
+    """Run jobs on the machines of a cluster; the busy ones are returned.
+
+    A machine sends curves; records are made from them here, by the code that makes all records.
+    """
+    runs, locks = Runs(settings.out), ExitStack()
+    away: list[Job] = []
+    busy: list[Job] = []
+    data = None if settings.data is None else str(Path(settings.data).resolve())
+    settings = replace(settings, data=data)
+    on_gpu = settings.device.startswith("cuda") or (settings.device == "auto" and has_gpus())
+    if on_gpu and not has_gpus():
+        raise InputError(f"The cluster has no GPU for --device {settings.device}.")
+    held: list[ExitStack] = []
+    began: dict[int, float] = {}
+
+    def tell(number: int, what: str, value: Any) -> None:
+        if what == "share":
+            watch.share(away[number], value)
+        elif number not in began:  # else it was begun on a machine that is lost
+            began[number] = time.perf_counter()
+            watch.started(away[number])
+
+    with locks:
+        for job in jobs:
+            own = ExitStack()
+            if own.enter_context(locked(runs.out / "work" / f"{job.key}.lock", wait=False)):
+                away.append(job)
+                held.append(locks.enter_context(own))
+            else:
+                busy.append(job)
+                own.close()
+        tasks = [
+            Task(
+                partial(_away, job, settings), runs.work(job.key), f"work/{job.key}",
+                float(on_gpu),
+            )
+            for job in away
+        ]  # fmt: skip
+        for number, (ending, curves) in run_tasks(tasks, most, tell):
+            job = away[number]
+            tell(number, "started", None)
+            held[number].close()
+            if ending == "done":
+                path = runs.curves_path(job.key)
+                write_bytes(path, curves)
+                if runs.load_curves(path) is None:
+                    raise InputError(f"The curves of {job.name} came back damaged. Run it again.")
+                run_job(job, settings.out, wait=True)
+            _note(job, ending, time.perf_counter() - began[number], watch, outcome)
+    return busy
+
+
+def _away(
+    job: Job, settings: Settings, folder: Path, tell: Callable[[float], None]
+) -> tuple[str, bytes]:
+    """At a machine of a cluster: how the job ended, and the file of its curves."""
+    out = folder.parent.parent
+    data = settings.data if settings.data and Path(settings.data).is_dir() else None
+    ending = _attempt(job, replace(settings, out=str(out), data=data), tell, wait=True)
+    return ending, Runs(out).curves_path(job.key).read_bytes() if ending == "done" else b""
 
 
 def _end_with_parent() -> None:
