@@ -6,7 +6,7 @@ import errno
 
 from .text import printable, shortened
 
-__all__ = ["InputError", "OutputError", "explained", "system_error"]
+__all__ = ["CountedWarning", "InputError", "OutputError", "explained", "system_error"]
 
 
 class InputError(ValueError):
@@ -22,6 +22,25 @@ class InputError(ValueError):
 
 class OutputError(InputError):
     """A file cannot be written: nothing that follows would be either."""
+
+
+class CountedWarning(UserWarning):
+    """A text with numbers in it that add up where the input is read in pieces; the second is the
+    number of things that were looked at."""
+
+    def __init__(self, text: str, *counts: int) -> None:
+        super().__init__(text.format(*counts))
+        self.text, self.counts = text, counts
+
+    def out_of(self, total: int) -> CountedWarning:
+        """The same where pieces that gave no warning count too."""
+        return type(self)(self.text, self.counts[0], total, *self.counts[2:])
+
+    def __reduce__(self) -> tuple[type[CountedWarning], tuple[str | int, ...]]:
+        return type(self), (self.text, *self.counts)
+
+    def __add__(self, other: CountedWarning) -> CountedWarning:
+        return type(self)(self.text, *map(sum, zip(self.counts, other.counts, strict=True)))
 
 
 _ADVICE = {

@@ -86,7 +86,7 @@ def test_standard_input(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for text in ("CCN\nCCC\n", "name;smiles\na;CCN\nb;CCC\n"):
         stream = types.SimpleNamespace(buffer=io.BytesIO(text.encode()))
-        monkeypatch.setattr("gpnn.data.table.sys", types.SimpleNamespace(stdin=stream))
+        monkeypatch.setattr("gpnn.data.pieces.sys", types.SimpleNamespace(stdin=stream))
         found.append(json.loads(run("predict", model, "-", "--json").stdout)["rows"])
     assert [row["input"] for row in found[0]] == ["CCN", "CCC"]
     assert found[0] == found[1]

@@ -36,7 +36,7 @@ from . import (
 
 __all__ = ["app", "main"]
 
-_GO_ON = ("train", "search", "reproduce")
+_GO_ON = ("predict", "prepare", "reproduce", "search", "train")
 
 
 class _Commands(typer.core.TyperGroup):

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from ..nn.model import GPNN
     from ..train.loop import EpochReport
 
-__all__ = ["progress"]
+__all__ = ["progress", "row_progress"]
+
+SECONDS = 10.0
+"""Between two lines, where the output is no terminal."""
 
 
 @contextmanager
@@ -87,3 +90,44 @@ def _said(report: EpochReport) -> str:
     stopped = int((~report.active).sum())
     ended = f", {stopped} stopped" if stopped and count > 1 else ""
     return f"loss {float(report.loss.mean()):.4f}  {shown}  best epoch {best}{ended}"
+
+
+@contextmanager
+def row_progress(total: int) -> Iterator[tuple[Callable[[int], None], Callable[[int], None]]]:
+    """How many rows of a table are done, and how fast: callbacks for the rows that were done when
+    the run started, and for those that are done now."""
+    console, began = notes(), time.perf_counter()
+    state = {"first": 0, "last": began}
+
+    def rate(done: int) -> str:
+        seconds = max(time.perf_counter() - began, 1e-9)
+        return f"{(done - state['first']) / seconds:,.0f} rows/s"
+
+    def started(done: int) -> None:
+        state["first"] = done
+        if done:
+            text = f"resuming after row {done:,} of {total:,} (--fresh starts over)"
+            console.print(text, soft_wrap=True)
+
+    if not console.is_terminal:
+
+        def line(done: int) -> None:
+            now = time.perf_counter()
+            if now - state["last"] >= SECONDS or (done >= total and now - began >= SECONDS):
+                state["last"] = now
+                console.print(f"{done:,} of {total:,} rows, {rate(done)}", soft_wrap=True)
+
+        yield started, line
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=24))
+    bar = Progress(*columns, TextColumn("ETA"), TimeRemainingColumn(compact=True), console=console)
+    job = bar.add_task(f"0 of {total:,} rows", total=total)
+
+    def tick(done: int) -> None:
+        text = f"{done:,} of {total:,} rows, {rate(done)}"
+        bar.update(job, completed=done, description=text)
+
+    with bar:
+        yield started, tick

@@ -260,7 +260,7 @@ def comparison(rows: list[dict[str, Any]], count: int) -> Any:
 
 def write_folds(path: Path, samples: Samples, fitted: Fitted) -> None:
     """A line per sample: what the network that did not see it says, beside the truth."""
-    from ._predictions import header_of, write_csv, written
+    from ..train.answers import header_of, write_csv, written
 
     assert samples.y is not None and fitted.out_of_fold is not None
     encoder = samples.encoder

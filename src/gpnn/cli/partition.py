@@ -130,7 +130,7 @@ def _show(report: dict[str, Any]) -> None:
 
 
 def _write_csv(cut: Partition, path: Path) -> None:
-    from ._predictions import write_csv
+    from ..train.answers import write_csv
 
     names = cut.graphs.vertex_names
     graph_of = cut.graphs.graph_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,13 +9,10 @@ import typer
 
 from ..errors import InputError
 from ._learn import Device, Model, Smiles, Strict, Threads, samples_of, use_threads
-from ._predictions import header_of, interval_of, rounded, spread_of, write_csv, written
+from ._progress import row_progress
 from ._shared import Data, Json, Source, emit, notes, show, working
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..data.samples import Samples
     from ..train.model_file import Loaded
 
 __all__ = ["predict"]
@@ -40,6 +36,12 @@ def predict(
         typer.Option("--interval", help="Level of the intervals of a calibrated model. [0.9]"),
     ] = None,
     smiles: Smiles = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", help="Processes that read and predict a table.")
+    ] = 1,
+    fresh: Annotated[
+        bool, typer.Option("--fresh/--resume", help="Start over, or resume a run of --out.")
+    ] = False,
     device: Device = "auto",
     threads: Threads = 1,
     strict: Strict = False,
@@ -51,39 +53,80 @@ def predict(
     A row that cannot be read gets an empty prediction and the reason. Several networks (--ensemble,
     --folds) give their mean and, in columns of their own, their standard deviation; a calibrated
     model (--calibrate) also gives the ends of intervals. '-' reads standard input.
+
+    Tables of molecules are read and written in pieces, in constant memory whatever their length
+    (but --json prints one document, which is held, and starts over). Run the same command again
+    to resume an interrupted run: FILE.csv appears when it is whole.
     """
-    from ..files import refuse_overwriting
+    from ..files import refuse_overwriting, user_path
+    from ..options import Whole
+    from ..train.answers import write_csv
     from ..train.device import pick_device
     from ..train.model_file import load_model
+    from ..train.stream import StreamedTable, is_streamed
 
     use_threads(threads)
+    Whole(1).read("--jobs", jobs)
     if out is not None and out.suffix.lower() != ".csv":
         raise InputError(f"Cannot write '{out}': give a name that ends in .csv.")
     if out is not None:
         refuse_overwriting(out, source)
-    loaded = load_model(model, pick_device(device))
+    where = pick_device(device)
+    loaded = load_model(model, where)
     level = _level(loaded, interval)
-    header, kept = _header(loaded, level), _columns(source, keep or [], loaded)
-    if twice := [name for name in kept if name in header]:
-        raise InputError(f"The column {twice[0]!r} cannot be kept: the answer has one of its own.")
+    rows: list[list[Any]] = []
+    if is_streamed(source, loaded):
+        with working(f"reading {source} …"):
+            asked = StreamedTable(
+                user_path(model), loaded, source, smiles, keep or (), level, str(where), threads,
+                jobs, strict,
+            )  # fmt: skip
+        header = asked.header
+        with row_progress(asked.rows) as (started, tick):
+            if out is None:
+                started(0)
+                found = asked.answers()
+            else:
+                found = asked.write(out, fresh or json, started)
+            for piece in found:
+                rows += piece.rows if json or len(rows) < SHOWN else []
+                tick(asked.count)
+        count, skipped = asked.count, asked.skipped
+    else:
+        if keep:
+            raise InputError(
+                f"--keep copies columns of a table of molecules, and {source} is none."
+            )
+        if jobs > 1:
+            raise InputError(f"--jobs is for tables of molecules, and {source} is none.")
+        header, rows, skipped = _at_once(loaded, source, smiles, data, strict, level)
+        count = len(rows)
+        if out is not None:
+            write_csv(out, header, rows)
+    if out is not None:
+        notes().print(f"wrote {out}: {count:,} rows, {skipped:,} without a prediction",
+                      soft_wrap=True)  # fmt: skip
+    if json:
+        emit({"model": str(model), "source": source,
+              "rows": [dict(zip(header, row, strict=True)) for row in rows]})  # fmt: skip
+    elif out is None:
+        _show(header, rows, count)
+
+
+def _at_once(
+    loaded: Loaded, source: str, smiles: str | None, data: str | None, strict: bool, level: float
+) -> tuple[list[str], list[list[Any]], int]:
+    """Header and rows of a source that is no table, and how many rows have no prediction."""
+    from ..train.answers import answer_header, answer_rows
+
     samples = samples_of(
         source, None, smiles, None, data, strict, like=loaded.encoder, labelled=False
     )
     with working(f"predicting {len(samples):,} rows …"):
         scores = loaded.predict_members(samples)
-    rows = list(_rows(loaded, samples, scores, level))
-    header[2:2] = kept
-    for row in rows:
-        row[2:2] = [values[row[0] - 1] for values in kept.values()]
-    if out is not None:
-        write_csv(out, header, rows)
-        notes().print(f"wrote {out}: {len(rows):,} rows, {len(samples.skipped):,} without a "
-                      "prediction", soft_wrap=True)  # fmt: skip
-    if json:
-        emit({"model": str(model), "source": source,
-              "rows": [dict(zip(header, row, strict=True)) for row in rows]})  # fmt: skip
-    elif out is None:
-        _show(header, rows)
+    skipped = samples.skipped
+    rows = answer_rows(loaded, level, samples.rows.tolist(), samples.ids, scores, skipped)
+    return answer_header(loaded, level), rows, len(skipped)
 
 
 def _level(loaded: Loaded, wanted: float | None) -> float:
@@ -102,49 +145,7 @@ def _level(loaded: Loaded, wanted: float | None) -> float:
     return level
 
 
-def _columns(source: str, names: list[str], loaded: Loaded) -> dict[str, list[str]]:
-    """Columns of a table of molecules, by name."""
-    from ..data.raw import MOLECULE
-    from ..data.table import is_table, read_columns
-    from ..files import user_path
-
-    if not names:
-        return {}
-    path = user_path(source)
-    if not path.is_file() or not is_table(path) or loaded.encoder.kind != MOLECULE:
-        raise InputError(f"--keep copies columns of a table of molecules, and {source} is none.")
-    found, columns, _ = read_columns(path)
-    if absent := [name for name in names if name not in columns]:
-        raise InputError(f"{path} has no column {absent[0]!r}; its columns are {', '.join(found)}.")
-    return {name: columns[name] for name in names}
-
-
-def _header(loaded: Loaded, level: float) -> list[str]:
-    spread = spread_of(loaded.encoder) if len(loaded.members) > 1 else []
-    ends = [name for own in interval_of(loaded, level).values() for name in own[:2]]
-    return ["row", "input", *header_of(loaded.encoder), *ends, *spread, "reason"]
-
-
-def _rows(loaded: Loaded, samples: Samples, scores: Tensor, level: float) -> Iterator[list[Any]]:
-    """In the order of the input, the rows that gave no graph among them."""
-    encoder, several = loaded.encoder, len(loaded.members) > 1
-    width, intervals = len(_header(loaded, level)) - 3, interval_of(loaded, level)
-    found: list[tuple[int, list[Any]]] = [
-        (skipped.row, [skipped.row + 1, skipped.id, *[None] * width, skipped.reason])
-        for skipped in samples.skipped
-    ]
-    mean = scores.mean(0).tolist()
-    spread = scores.std(0).tolist() if several else [[]] * len(mean)
-    rows = zip(samples.rows.tolist(), samples.ids, mean, spread, strict=True)
-    for row, name, values, apart in rows:
-        ends = [values[k] + sign * half for k, (_, _, half) in intervals.items() for sign in
-                (-1, 1)]  # fmt: skip
-        answer = [*written(encoder, values), *rounded(ends), *rounded(apart)]
-        found.append((row, [row + 1, name, *answer, None]))
-    return (line for _, line in sorted(found, key=lambda item: item[0]))
-
-
-def _show(header: list[str], rows: list[list[Any]]) -> None:
+def _show(header: list[str], rows: list[list[Any]], count: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -155,5 +156,5 @@ def _show(header: list[str], rows: list[list[Any]]) -> None:
     for row in rows[:SHOWN]:
         cells = row[: width - 1] + row[-1:]
         table.add_row(*(Text("" if value is None else str(value)) for value in cells))
-    hidden = len(rows) - SHOWN
+    hidden = count - SHOWN
     show(table, *([f"and {hidden:,} more rows: --out FILE.csv writes all"] if hidden > 0 else []))

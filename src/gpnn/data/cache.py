@@ -14,7 +14,9 @@ import hashlib
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,10 @@ from ..errors import InputError, OutputError
 from ..files import exists
 from ..graph.readers.archive import cache_root
 
-__all__ = ["LIMIT", "WORTH", "CacheNote", "folder", "key_of", "recall", "usage"]
+__all__ = [
+    *("LIMIT", "WORTH", "CacheNote", "folder", "key_of", "nothing_kept", "recall", "usage"),
+    "uses_cache",
+]
 
 FORMAT = 1
 LIMIT = 4 * 2**30
@@ -41,6 +46,7 @@ long as computing. Looking for a file costs a hundredth of computing its content
 _KINDS = tuple(np.dtype(kind).str for kind in "?bhilqBHILQfd")
 
 Arrays = dict[str, NDArray[Any]]
+_uses = ContextVar("uses", default=True)
 
 
 class CacheNote(UserWarning):
@@ -82,6 +88,20 @@ def code() -> str:
         total.update(str(path.relative_to(root)).encode())
         total.update(path.read_bytes())
     return total.hexdigest()
+
+
+@contextmanager
+def nothing_kept() -> Iterator[None]:
+    """Inside, results are neither looked up nor kept: for data that are met once."""
+    before = _uses.set(False)
+    try:
+        yield
+    finally:
+        _uses.reset(before)
+
+
+def uses_cache() -> bool:
+    return _uses.get()
 
 
 def recall(key: str, compute: Callable[[], Arrays]) -> Arrays:

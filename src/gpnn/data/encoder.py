@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..errors import InputError
+from ..errors import CountedWarning, InputError
 from ..options import Choice, Whole
 from ..schema import ListOf, Maybe, Numbers, Table, Text
 from .descriptors import DESCRIPTORS, Descriptors
@@ -31,7 +31,7 @@ _SAID = {
 }
 
 
-class UnseenLabels(UserWarning):
+class UnseenLabels(CountedWarning):
     """Labels of vertices or edges that the model was not fitted on."""
 
 
@@ -177,12 +177,12 @@ class Encoder:
             x = torch.from_numpy(table)
             unseen = int((table == np.array(self.codes)).any(axis=1).sum())
         if unseen or unseen_edges:
-            warnings.warn(
-                f"{unseen:,} of {len(raw.nodes):,} vertices and {unseen_edges:,} edges carry a "
-                "label not seen when the model was fitted (they go to reserved rows).",
-                UnseenLabels,
-                stacklevel=2,
+            text = (
+                "{:,} of {:,} vertices and {:,} edges carry a label not seen when the model was "
+                "fitted (they go to reserved rows)."
             )
+            told = UnseenLabels(text, unseen, len(raw.nodes), unseen_edges)
+            warnings.warn(told, stacklevel=2)
         floats = raw.edge_features if self.edge_features else None
         features = None if floats is None else torch.from_numpy(np.ascontiguousarray(floats))
         return x, edge_codes, features

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
 from ..graph.readers.files import note, read_bytes
 
-__all__ = ["LISTS", "STDIN", "decimal_commas", "file_kind", "read_parquet", "read_sdf"]
+__all__ = [
+    *("LISTS", "STDIN", "DecimalCommas", "file_kind", "parquet_columns", "read_parquet"),
+    *("read_sdf", "sdf_names", "sdf_rows"),
+]
 
 STDIN = "-"
 LISTS = (".smi", ".smiles", ".txt")
@@ -22,6 +26,7 @@ Columns = dict[str, list[str]]
 
 _COMMA = re.compile(r"[-+]?\d+(?:,\d+)?(?:[eE][-+]?\d+)?")
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+_SDF_NAME = re.compile(rb"<([^>]*)>")
 
 
 def file_kind(path: Path) -> str:
@@ -31,7 +36,16 @@ def file_kind(path: Path) -> str:
 
 
 def read_sdf(path: Path) -> tuple[list[str], Columns]:
-    """A row per record: its structure as canonical SMILES, and its properties.
+    """A row per record: its structure as canonical SMILES, and its properties."""
+    rows = list(sdf_rows(io.BytesIO(read_bytes(path))))
+    if not rows:
+        raise InputError(f"{path} holds no molecules.")
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return names, {name: [row.get(name, "") for row in rows] for name in names}
+
+
+def sdf_rows(stream: Any) -> Iterator[dict[str, str]]:
+    """The SMILES and properties of every record.
 
     Stereo is taken from the coordinates. A record that RDKit cannot read is a row without SMILES.
     A property named smiles is kept as ``smiles (property)``.
@@ -40,26 +54,56 @@ def read_sdf(path: Path) -> tuple[list[str], Columns]:
         from rdkit import Chem, rdBase
     except ImportError:
         raise InputError("SDF needs RDKit. Install it: pip install 'gpnn[mol]'.") from None
-    rows: list[dict[str, str]] = []
-    with rdBase.BlockLogs():
-        for molecule in Chem.ForwardSDMolSupplier(io.BytesIO(read_bytes(path))):
-            row = {"smiles": ""}
-            if molecule is not None:
-                row["smiles"] = Chem.MolToSmiles(molecule)
-                title = molecule.GetProp("_Name").strip() if molecule.HasProp("_Name") else ""
-                row |= {"name": title} if title else {}
-                for key in molecule.GetPropNames():
-                    name = f"{key} (property)" if key.lower() == "smiles" else key
-                    row[name] = molecule.GetProp(key).strip()
-            rows.append(row)
-    if not rows:
+    supplier = Chem.ForwardSDMolSupplier(stream)
+    while True:
+        with rdBase.BlockLogs():
+            try:
+                molecule = next(supplier)
+            except StopIteration:
+                return
+        row = {"smiles": ""}
+        if molecule is not None:
+            row["smiles"] = Chem.MolToSmiles(molecule)
+            title = molecule.GetProp("_Name").strip() if molecule.HasProp("_Name") else ""
+            row |= {"name": title} if title else {}
+            for key in molecule.GetPropNames():
+                row[_property(key)] = molecule.GetProp(key).strip()
+        yield row
+
+
+def sdf_names(path: Path, stream: Any) -> tuple[list[str], int]:
+    """The columns that the text of an SDF names, and how many records it has, unparsed."""
+    names, records, title, pending = dict.fromkeys(("smiles", "name")), 0, True, False
+    for line in stream:
+        if line.startswith(b"$$$$"):
+            records, title, pending = records + 1, True, False
+            continue
+        pending = pending or bool(line.strip())
+        if not title and line.startswith(b">") and (found := _SDF_NAME.search(line)):
+            names[_property(found[1].decode("utf-8", "replace"))] = None
+        title = False
+    if not records + pending:
         raise InputError(f"{path} holds no molecules.")
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return names, {name: [row.get(name, "") for row in rows] for name in names}
+    return list(names), records + pending
+
+
+def _property(key: str) -> str:
+    return f"{key} (property)" if key.lower() == "smiles" else key
 
 
 def read_parquet(path: Path) -> tuple[list[str], Columns]:
     """The columns of a Parquet file as text, empty where missing."""
+    found: Columns = {}
+    for columns in parquet_columns(path):
+        for name, values in columns.items():
+            found.setdefault(name, []).extend(values)
+    if not found or not len(next(iter(found.values()))):
+        raise InputError(f"{path} holds no rows.")
+    return list(found), found
+
+
+def parquet_columns(path: Path, size: int = 65_536) -> Iterator[Columns]:
+    """The columns of so many rows at a time."""
     try:
         from pyarrow import parquet
     except ImportError:
@@ -67,37 +111,51 @@ def read_parquet(path: Path) -> tuple[list[str], Columns]:
             f"{path} is Parquet, which needs pyarrow: pip install pyarrow. Or save it as CSV."
         ) from None
     try:
-        table: Any = parquet.read_table(path)
+        for batch in parquet.ParquetFile(path).iter_batches(size):
+            yield {
+                name: ["" if value is None else str(value) for value in values]
+                for name, values in batch.to_pydict().items()
+            }
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read as Parquet: {error}.") from None
-    columns = {
-        name: ["" if value is None else str(value) for value in table.column(name).to_pylist()]
-        for name in table.column_names
-    }
-    if not columns or not len(next(iter(columns.values()))):
-        raise InputError(f"{path} holds no rows.")
-    return list(columns), columns
 
 
-def decimal_commas(path: Path | str, columns: Columns) -> Columns:
-    """Numbers written with a comma, such as 1,5, with a point instead; columns that may be
-    thousands (all like 1,234) are refused."""
-    changed = []
-    for name, values in columns.items():
-        words = [word for word in values if "," in word]
-        if not words or not all(_COMMA.fullmatch(w) or _is_gap(w) for w in values):
-            continue
-        if all(_THOUSANDS.fullmatch(word) for word in words):
-            raise InputError(
-                f"{path}: the column {name!r} holds numbers such as {words[0]!r}, which can mean "
-                f"{words[0].replace(',', '')} or {words[0].replace(',', '.')}. Write them with a "
-                "decimal point and without separators of thousands."
-            )
-        columns[name] = [word.replace(",", ".") for word in values]
-        changed.append(name)
-    if changed:
-        note(f"{path}: decimal commas were read as points in {', '.join(changed)}.")
-    return columns
+class DecimalCommas:
+    """Finds columns of numbers that are written with a comma, such as 1,5, row by row; those that
+    may be thousands (all like 1,234) are refused."""
+
+    def __init__(self, path: Path | str, names: list[str]) -> None:
+        self.path, self.names = path, names
+        self.open = dict(enumerate(names))
+        self.first: dict[int, str] = {}
+        self.decimal: set[int] = set()
+
+    def see(self, fields: list[str]) -> None:
+        for place in list(self.open):
+            word = fields[place].strip() if place < len(fields) else ""
+            if not _COMMA.fullmatch(word) and not _is_gap(word):
+                del self.open[place]
+            elif "," in word:
+                self.first.setdefault(place, word)
+                if not _THOUSANDS.fullmatch(word):
+                    self.decimal.add(place)
+
+    def decide(self) -> set[str]:
+        """The columns whose commas are points; they are told."""
+        found = [place for place in self.open if place in self.first]
+        for place in found:
+            if place not in self.decimal:
+                word = self.first[place]
+                raise InputError(
+                    f"{self.path}: the column {self.names[place]!r} holds numbers such as "
+                    f"{word!r}, which can mean {word.replace(',', '')} or "
+                    f"{word.replace(',', '.')}. Write them with a decimal point and without "
+                    "separators of thousands."
+                )
+        names = [self.names[place] for place in found]
+        if names:
+            note(f"{self.path}: decimal commas were read as points in {', '.join(names)}.")
+        return set(names)
 
 
 def _is_gap(word: str) -> bool:

@@ -28,11 +28,12 @@ from .tasks import Task, get_task
 
 __all__ = [
     *("Samples", "encode_descriptors", "encode_samples", "fit_descriptors", "load_dataset"),
-    *("load_samples", "without_edge_labels"),
+    *("load_samples", "tell_skipped", "without_edge_labels"),
 ]
 
 IntArray = NDArray[np.int64]
-_SHOWN = 3
+SHOWN = 3
+"""Skipped rows that are named in a note."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,16 +311,23 @@ def without_edge_labels(samples: Samples) -> Samples:
 
 
 def _tell_skipped(raw: Raw, strict: bool, source: str) -> None:
-    if not raw.skipped:
-        return
-    shown = "; ".join(f"row {item.row + 1}: {item.reason}" for item in raw.skipped[:_SHOWN])
-    more = f"; and {len(raw.skipped) - _SHOWN:,} more" if len(raw.skipped) > _SHOWN else ""
     total = len(raw.rows) + len(raw.skipped)
-    which_rows = f"{len(raw.skipped):,} of {total:,} rows of {source}"
+    tell_skipped(raw.skipped[:SHOWN], len(raw.skipped), total, strict, source)
+
+
+def tell_skipped(
+    first: Sequence[Skipped], count: int, total: int, strict: bool, source: str
+) -> None:
+    """Say, or refuse, that so many rows cannot be used; ``first``: some of them."""
+    if not count:
+        return
+    shown = "; ".join(f"row {item.row + 1}: {item.reason}" for item in first)
+    more = f"; and {count - len(first):,} more" if count > len(first) else ""
+    which_rows = f"{count:,} of {total:,} rows of {source}"
     if strict:
         raise InputError(
             f"{which_rows} cannot be used ({shown}{more}). Fix them, or leave out --strict."
         )
-    if not len(raw.rows):
+    if count == total:
         raise InputError(f"No row of {source} can be used ({shown}{more}).")
-    warnings.warn(f"{which_rows} are skipped ({shown}{more}).", InputNote, stacklevel=3)
+    warnings.warn(f"{which_rows} are skipped ({shown}{more}).", InputNote, stacklevel=4)

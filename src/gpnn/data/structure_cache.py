@@ -18,7 +18,7 @@ from ..graph.readers.files import InputNote
 from ..graph.registry import get_scheme
 from ..graph.structure import Structure
 from ..nn.peers import PeerSpec
-from .cache import Arrays, key_of, recall
+from .cache import Arrays, key_of, recall, uses_cache
 
 __all__ = ["SMALL", "cached_classes", "cached_partition", "cached_peer"]
 
@@ -44,7 +44,7 @@ def cached_partition(graphs: Graphs, scheme: str) -> Partition:
     """
     names = [part.strip() for part in scheme.split("+")]
     own = all(get_scheme(name).colour.__module__.startswith("gpnn.") for name in names)
-    if graphs.num_nodes < SMALL or not own:
+    if not own or _computes(graphs):
         return partition(graphs, scheme)
 
     def compute() -> Arrays:
@@ -72,7 +72,7 @@ def cached_classes(
             graphs, part, structure, edge_labels, vertex_labels=vertex_labels
         )
 
-    if graphs.num_nodes < SMALL:
+    if _computes(graphs):
         return compute()
     labels = {"edge_labels": edge_labels, "vertex_labels": vertex_labels}
     arrays = {**_arrays(graphs), "part": part, **labels}
@@ -88,7 +88,7 @@ def cached_peer(graphs: Graphs, peer: PeerSpec, edged: bool) -> PeerStructure:
     def compute() -> PeerStructure:
         return peer.build(graphs, edged)
 
-    if graphs.num_nodes < SMALL:
+    if _computes(graphs):
         found = compute()
     else:
         key = key_of("peer", _arrays(graphs), peer=repr(peer.options), kind=peer.kind.name,
@@ -97,6 +97,10 @@ def cached_peer(graphs: Graphs, peer: PeerSpec, edged: bool) -> PeerStructure:
     for note in found.notes:
         warnings.warn(note, InputNote, stacklevel=3)
     return found
+
+
+def _computes(graphs: Graphs) -> bool:
+    return graphs.num_nodes < SMALL or not uses_cache()
 
 
 def _arrays(graphs: Graphs) -> dict[str, NDArray[Any] | None]:

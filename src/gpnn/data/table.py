@@ -6,11 +6,8 @@ lists, all but Parquet also as ``.gz``; ``-`` is standard input, a table or a li
 
 from __future__ import annotations
 
-import csv
-import io
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..graph.readers.files import note, one_of, read_bytes, where
+from ..graph.readers.files import MAX_FILE_BYTES, one_of, where
 from ..graph.readers.smiles import smiles_column
-from .formats import LISTS, STDIN, decimal_commas, file_kind, read_parquet, read_sdf
+from .formats import STDIN, file_kind, read_parquet, read_sdf
 from .molecules import build_molecules, count_molecules, parse
+from .pieces import Piece, TableFile
 from .raw import MOLECULE, Raw, Skipped
 from .targets import column, missing
 
-__all__ = ["TableChoice", "is_table", "read_columns", "read_molecules", "read_table"]
+__all__ = [
+    *("TableChoice", "is_table", "read_columns", "read_molecules", "read_piece", "read_table"),
+    "smiles_name",
+]
 
 IntArray = NDArray[np.int64]
 
+PIECE = 65_536
 _TARGETS = ("target", "label", "labels", "y", "class", "activity")
 _NAMES = ("id", "name", "names", "index", "mol_id", "molid", "cid", "cas", "inchi", "inchikey")
 _SPLITS = {"train": "train", "training": "train", "val": "valid", "valid": "valid",
@@ -74,7 +76,7 @@ def read_table(
     choice = choice or TableChoice()
     names, columns, ragged = _all_files(path, choice)
     given = choice.smiles or (choice.usual if choice.usual in names else None)
-    at = _smiles(path, names, columns, given)
+    at = smiles_name(path, names, columns, given)
     texts = columns.pop(at)
     split = _split(path, columns, ragged, choice.split)
     extra = {name: _descriptor(path, names, columns, name) for name in choice.descriptors}
@@ -91,13 +93,33 @@ def read_table(
             f"{path} has no column {absent[0]!r} to learn or check; its columns are "
             f"{one_of(names)}."
         )
-    reasons = {
+    wanted = {name: columns[name] for name in targets}
+    return read_molecules(texts, wanted, split, at, _reasons(names, ragged), extra)
+
+
+def read_piece(
+    path: Path,
+    names: list[str],
+    piece: Piece,
+    smiles: str,
+    targets: Sequence[str],
+    choice: TableChoice,
+) -> Raw:
+    """The molecules and targets of some rows of a table; rows are numbered in the whole table."""
+    columns, first = piece.columns, piece.first
+    extra = {name: _descriptor(path, names, columns, name) for name in choice.descriptors}
+    reasons = _reasons(names, {row - first: got for row, got in piece.ragged.items()})
+    wanted = {name: columns[name] for name in targets}
+    raw = read_molecules(columns[smiles], wanted, None, smiles, reasons, extra)
+    skipped = tuple(replace(one, row=one.row + first) for one in raw.skipped)
+    return replace(raw, rows=raw.rows + first, skipped=skipped)
+
+
+def _reasons(names: list[str], ragged: Mapping[int, int]) -> dict[int, str]:
+    return {
         row: f"{got} of {len(names)} columns" if got else "blank line"
         for row, got in ragged.items()
     }
-    return read_molecules(
-        texts, {name: columns[name] for name in targets}, split, at, reasons, extra
-    )
 
 
 def read_molecules(
@@ -192,68 +214,18 @@ def read_columns(path: Path) -> tuple[list[str], dict[str, list[str]], dict[int,
         return *read_sdf(path), {}
     if kind == ".parquet":
         return *read_parquet(path), {}
-    text = _decode(path)
-    if kind in LISTS or str(path) == STDIN:
-        lines = [line.split() for line in text.splitlines() if not line.startswith("#")]
-        words = [line[0] if line else "" for line in _without_ends(lines)]
-        if words and (kind in LISTS[:2] or parse(words[:1])[0] is not None):
-            return ["smiles"], {"smiles": words}, {}
-    return _read_delimited(path, text)
-
-
-def _read_delimited(
-    path: Path, text: str
-) -> tuple[list[str], dict[str, list[str]], dict[int, int]]:
-    first = text.lstrip("\r\n").split("\n", 1)[0]
-    delimiter = max(("\t", ";", ","), key=first.count)
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
-    try:
-        rows = _without_ends(list(reader))
-    except csv.Error as error:
-        raise InputError(f"{where(path, reader.line_num - 1)}: not a CSV ({error}).") from None
-    if len(rows) < 2:
-        raise InputError(f"{path} holds {'a header and no' if rows else 'no header and no'} rows.")
-    names = [word.strip() for word in rows.pop(0)]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise InputError(f"{path} has two columns named {twice[0]!r}. Rename one.")
-    width = len(names)
-    ragged = {
-        row: len(f)
-        for row, f in enumerate(rows)
-        if len(f) < width or any(map(str.strip, f[width:]))
-    }
-    long = [row for row, count in ragged.items() if count > width]
-    if long and 2 * len(long) > len(rows):
+    table = TableFile(path)
+    if table.length > MAX_FILE_BYTES:
         raise InputError(
-            f"{where(path, long[0] + 1)}: {ragged[long[0]]} fields under {width} headings, in "
-            f"{len(long):,} of {len(rows):,} rows. Put fields that hold {delimiter!r}, such as "
-            "numbers with decimal commas, in quotes, or delimit the table by semicolons."
+            f"{path} is larger than {MAX_FILE_BYTES // 2**30} GiB. Split it, or see gpnn prepare."
         )
-    padded = [fields + [""] * (width - len(fields)) for fields in rows]
-    columns = {name: [row[k].strip() for row in padded] for k, name in enumerate(names)}
-    return names, decimal_commas(path, columns), ragged
+    pieces = list(table.pieces(PIECE))
+    columns = {name: [w for one in pieces for w in one.columns[name]] for name in table.names}
+    return table.names, columns, {row: got for one in pieces for row, got in one.ragged.items()}
 
 
-def _without_ends(rows: list[list[str]]) -> list[list[str]]:
-    """Without the blank lines before the first row and after the last."""
-    full = [number for number, row in enumerate(rows) if row]
-    return rows[full[0] : full[-1] + 1] if full else []
-
-
-def _decode(path: Path) -> str:
-    """The text of a file: UTF-8, or Latin-1 with a note."""
-    content = sys.stdin.buffer.read() if str(path) == STDIN else read_bytes(path)
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise InputError(f"{path} is UTF-16. Save it as UTF-8.")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        note(f"{path} is not UTF-8: it was read as Latin-1.")
-        return content.decode("latin-1")
-
-
-def _smiles(path: Path, names: list[str], columns: Mapping[str, Any], given: str | None) -> str:
+def smiles_name(path: Path, names: list[str], columns: Mapping[str, Any], given: str | None) -> str:
+    """The column of SMILES: the one given, one named so, or the first that reads as SMILES."""
     if given is not None:
         if given not in names:
             raise InputError(f"{path} has no column {given!r}; its columns are {one_of(names)}.")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import CountedWarning, InputError
 from .partition import Partition, unique_rows
 from .schemes import get_scheme
 
@@ -20,7 +20,7 @@ __all__ = ["Encoding", "UnseenColours", "Vocabulary"]
 IntArray = NDArray[np.int64]
 
 
-class UnseenColours(UserWarning):
+class UnseenColours(CountedWarning):
     """Colours, or pairs of colours across an edge, that the vocabulary was not fitted on."""
 
 
@@ -94,13 +94,14 @@ class Vocabulary:
             unseen_pairs = int(np.isin(keys, self.pairs, invert=True).sum())
         unseen_vertices = int((index == self.size).sum())
         if unseen_vertices or unseen_pairs:
-            warnings.warn(
-                f"Scheme '{self.scheme}': {unseen_vertices:,} of {len(index):,} vertices have a "
-                f"colour not seen when the vocabulary was fitted (they go to the reserved part), "
-                f"and {unseen_pairs:,} directed edges join known colours that never met.",
-                UnseenColours,
-                stacklevel=2,
+            scheme = self.scheme.replace("{", "{{").replace("}", "}}")
+            text = (
+                f"Scheme '{scheme}': {{:,}} of {{:,}} vertices have a colour not seen when the "
+                "vocabulary was fitted (they go to the reserved part), and {:,} directed edges "
+                "join known colours that never met."
             )
+            told = UnseenColours(text, unseen_vertices, len(index), unseen_pairs)
+            warnings.warn(told, stacklevel=2)
         return Encoding(index, unseen_vertices, unseen_pairs)
 
     def _look_up(self, rows: IntArray) -> IntArray:

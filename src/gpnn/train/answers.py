@@ -1,16 +1,63 @@
-"""Predictions as columns of a table: what train and predict write."""
+"""Answers of a model as rows of a table: what train and predict write."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from ..data.encoder import Encoder
-    from ..train.model_file import Loaded
+from ..files import atomic_path
+from ..text import csv_cell
 
-__all__ = ["header_of", "interval_of", "rounded", "spread_of", "write_csv", "written"]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..data.encoder import Encoder
+    from ..data.raw import Skipped
+    from .model_file import Loaded
+
+__all__ = [
+    *("answer_header", "answer_rows", "csv_bytes", "header_of", "interval_of", "rounded"),
+    *("spread_of", "write_csv", "written"),
+]
+
+
+def answer_header(loaded: Loaded, level: float) -> list[str]:
+    """The columns of what ``gpnn predict`` writes."""
+    spread = spread_of(loaded.encoder) if len(loaded.members) > 1 else []
+    ends = [name for own in interval_of(loaded, level).values() for name in own[:2]]
+    return ["row", "input", *header_of(loaded.encoder), *ends, *spread, "reason"]
+
+
+def answer_rows(
+    loaded: Loaded,
+    level: float,
+    rows: Sequence[int],
+    ids: Sequence[str],
+    scores: Tensor | None,
+    skipped: Sequence[Skipped],
+) -> list[list[Any]]:
+    """A row per input row, in the order of the input, those that gave no graph among them.
+
+    Args:
+        rows, ids: number and text of every row that has an answer.
+        scores: of every network, [members, rows, outputs].
+    """
+    width, intervals = len(answer_header(loaded, level)) - 3, interval_of(loaded, level)
+    found: list[tuple[int, list[Any]]] = [
+        (one.row, [one.row + 1, one.id, *[None] * width, one.reason]) for one in skipped
+    ]
+    if scores is not None:
+        mean = scores.mean(0).tolist()
+        spread = scores.std(0).tolist() if len(loaded.members) > 1 else [[]] * len(mean)
+        for row, name, values, apart in zip(rows, ids, mean, spread, strict=True):
+            ends = [values[k] + sign * half for k, (_, _, half) in intervals.items() for sign in
+                    (-1, 1)]  # fmt: skip
+            answer = [*written(loaded.encoder, values), *rounded(ends), *rounded(apart)]
+            found.append((row, [row + 1, name, *answer, None]))
+    return [line for _, line in sorted(found, key=lambda item: item[0])]
 
 
 def header_of(encoder: Encoder) -> list[str]:
@@ -82,15 +129,14 @@ def rounded(values: list[float]) -> list[Any]:
 
 
 def write_csv(path: Path, header: list[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a table at once or not at all. A text that a spreadsheet would take for a formula gets
-    an apostrophe in front."""
-    import csv
+    """Write a table at once or not at all."""
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        file.writelines(csv_bytes([row]) for row in (header, *rows))
 
-    from ..files import atomic_path
-    from ..text import csv_cell
 
-    with (
-        atomic_path(path) as temporary,
-        temporary.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file,
-    ):
-        csv.writer(file).writerows(map(csv_cell, row) for row in (header, *rows))
+def csv_bytes(rows: Iterable[Sequence[Any]]) -> bytes:
+    """Rows as lines of a CSV. A text that a spreadsheet would take for a formula gets an apostrophe
+    in front."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(map(csv_cell, row) for row in rows)
+    return text.getvalue().encode("utf-8", errors="backslashreplace")

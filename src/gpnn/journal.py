@@ -1,0 +1,145 @@
+"""A file that grows piece by piece, and takes its name when it is whole.
+
+Beside ``NAME`` there are ``NAME.part``, the content so far, and ``NAME.journal``, a line of JSON
+for every piece: how far the content reaches and a chain of SHA-256 over all bytes and notes before
+it. A run that was killed goes on after the last piece that both files agree on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .errors import InputError
+from .files import _flush, writing
+from .lock import locked
+from .options import Whole
+from .schema import Anything, Table, Text, read_lines
+
+__all__ = ["Journal", "journalled"]
+
+_FIRST = Table({"run": Table(more=Anything())})
+_PIECE = Table({"bytes": Whole(0), "chain": Text(64), "state": Table(more=Anything())})
+
+
+class Journal:
+    """The pieces of a file that is being written; made by :func:`journalled`.
+
+    Attributes:
+        state: what was noted with the last piece, empty before the first.
+        dropped: bytes that were there and did not agree with the journal.
+    """
+
+    def __init__(self, path: Path, run: Mapping[str, Any], fresh: bool) -> None:
+        self.path, self.run = path, json.loads(json.dumps(run))
+        self.part, self.log = names(path)
+        self.state: dict[str, Any] = {}
+        self.dropped = 0
+        if fresh or not self.log.is_file():
+            lines = []
+        else:
+            lines = read_lines(self.log, (_FIRST, _PIECE), f"Start over with --fresh: {path}.").rows
+        if lines and lines[0]["run"] != self.run:
+            other = sorted(k for k in self.run if lines[0]["run"].get(k) != self.run[k])
+            raise InputError(
+                f"{self.part} is the beginning of another run (other {', '.join(other)}). Finish "
+                "that one, choose another name with --out, or start over with --fresh."
+            )
+        self.chain = hashlib.sha256(json.dumps(self.run, sort_keys=True).encode()).hexdigest()
+        kept = self._verified(lines[1:])
+        with writing(self.part):
+            size = self.part.stat().st_size if self.part.is_file() else 0
+            self.bytes = kept[-1]["bytes"] if kept else 0
+            self.dropped = size - self.bytes
+            self.file = self.part.open("r+b" if size else "wb")
+            self.file.truncate(self.bytes)
+            self.file.seek(self.bytes)
+            content = [{"run": self.run}, *kept]
+            self.log.write_text("".join(json.dumps(line) + "\n" for line in content))
+            self.lines = self.log.open("a", encoding="utf-8")
+
+    def _verified(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The lines that the content bears out, from the first on."""
+        kept: list[dict[str, Any]] = []
+        with contextlib.suppress(FileNotFoundError), self.part.open("rb") as file:
+            start = 0
+            for line in lines:
+                content = file.read(max(0, line["bytes"] - start))
+                chain = self._next(content, line["state"])
+                if start + len(content) != line["bytes"] or chain != line["chain"]:
+                    break
+                self.chain, self.state, start = chain, line["state"], line["bytes"]
+                kept.append(line)
+        return kept
+
+    def _next(self, content: bytes, state: Mapping[str, Any]) -> str:
+        total = hashlib.sha256(self.chain.encode())
+        total.update(content)
+        total.update(json.dumps(state, sort_keys=True).encode())
+        return total.hexdigest()
+
+    def add(self, content: bytes, state: Mapping[str, Any]) -> None:
+        """Write a piece, and what is to be known when the run is resumed after it."""
+        with writing(self.part):
+            self.file.write(content)
+            self.file.flush()
+            self.bytes += len(content)
+            self.chain, self.state = self._next(content, state), dict(state)
+            line = {"bytes": self.bytes, "chain": self.chain, "state": self.state}
+            self.lines.write(json.dumps(line) + "\n")
+            self.lines.flush()
+
+    def finish(self) -> None:
+        """The file is whole: it takes its name."""
+        with writing(self.path):
+            self.close()
+            if self.path.exists():
+                self.part.chmod(stat.S_IMODE(self.path.stat().st_mode))
+            _flush(self.part)
+            self.part.replace(self.path)
+            self.log.unlink(missing_ok=True)
+            _flush(self.path.parent)
+
+    def discard(self) -> None:
+        """Nothing of it is worth keeping."""
+        self.close()
+        self.part.unlink(missing_ok=True)
+        self.log.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        self.file.close()
+        self.lines.close()
+
+
+def names(path: Path) -> tuple[Path, Path]:
+    """The content so far, and the journal."""
+    return path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.journal")
+
+
+@contextmanager
+def journalled(path: Path, run: Mapping[str, Any], fresh: bool = False) -> Iterator[Journal]:
+    """A file that one process at a time writes in pieces.
+
+    Args:
+        run: what the content follows from, ready for JSON; another run is not gone on with.
+        fresh: forget what is there.
+    """
+    with writing(path):
+        if path.is_dir():
+            raise InputError(f"Cannot write {path}: it is a folder. Give a file name.")
+    part, _ = names(path)
+    with locked(part, wait=False) as mine:
+        if not mine:
+            raise InputError(f"Another process is writing {part}. Wait for it, or choose --out.")
+        journal = Journal(path, run, fresh)
+        try:
+            yield journal
+        finally:
+            with contextlib.suppress(OSError):
+                journal.close()

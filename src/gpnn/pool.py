@@ -1,0 +1,75 @@
+"""One function over many inputs, in this process or in several, with results in order."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from multiprocessing import get_context, parent_process
+from typing import Any, TypeVar
+
+from .errors import InputError
+from .plugins import load_plugins_of_parent
+
+__all__ = ["ordered_map"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+AHEAD = 2
+"""Inputs per process that are read before their results are wanted."""
+
+_work: Callable[[Any], Any] | None = None
+
+
+def ordered_map(
+    make: Callable[..., Callable[[Item], Result]],
+    arguments: tuple[Any, ...],
+    items: Iterable[Item],
+    jobs: int = 1,
+) -> Iterator[Result]:
+    """``make(*arguments)(item)`` of every item, in order; every process calls ``make`` once.
+
+    Inputs are taken from the iterable only as results are taken, so that memory is bounded.
+    """
+    if jobs == 1:
+        yield from map(make(*arguments), items)
+        return
+    waiting: deque[Future[Result]] = deque()
+    items = iter(items)
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _start, (make, arguments))
+    try:
+        waiting.extend(pool.submit(_call, item) for item in islice(items, AHEAD * jobs))
+        while waiting:
+            result = waiting.popleft().result()
+            waiting.extend(pool.submit(_call, item) for item in islice(items, 1))
+            yield result
+    except BrokenProcessPool:
+        raise InputError(
+            "A worker process was killed, perhaps because memory ran out. Use fewer --jobs; the "
+            "same command resumes."
+        ) from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _start(make: Callable[..., Callable[[Any], Any]], arguments: tuple[Any, ...]) -> None:
+    global _work
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    load_plugins_of_parent()
+    _work = make(*arguments)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _call(item: Any) -> Any:
+    assert _work is not None
+    return _work(item)
