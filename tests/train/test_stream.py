@@ -177,10 +177,10 @@ def test_a_killed_run_goes_on(model: Path, tmp_path: Path, harm: str) -> None:
         line["state"]["skipped"] = 0
         journal.write_text("\n".join([*lines[:3], json.dumps(line), *lines[4:]]) + "\n")
         kept = 8
-    done: list[int] = []
+    done: list[tuple[int, int]] = []
     asked = asked_of(model, path)
-    answered = list(asked.write(out, report=done.append))
-    assert done == [kept] and [one.first for one in answered] == list(range(kept, 60, 8))
+    answered = list(asked.write(out, started=lambda *rows: done.append(rows)))
+    assert done == [(kept, 60)] and [one.first for one in answered] == list(range(kept, 60, 8))
     assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
     assert asked.skipped == 3 and not part.exists() and not journal.exists()
 

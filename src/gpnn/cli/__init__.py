@@ -25,6 +25,7 @@ from . import (
     expressivity,
     partition,
     predict,
+    prepare,
     report,
     reproduce,
     schemes,
@@ -100,6 +101,7 @@ app.command("compare")(compare.compare)
 app.command("verify")(verify.verify)
 app.command("expressivity")(expressivity.expressivity)
 app.command("train")(train.train)
+app.command("prepare")(prepare.prepare)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)

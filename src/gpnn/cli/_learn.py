@@ -22,8 +22,8 @@ TrainSource = Annotated[
     str,
     typer.Argument(
         help="A dataset name (MUTAG, ogbg-molhiv, …), a CSV of SMILES with a target column, a TU "
-        "or OGB folder, or a folder of graph files: a subfolder per class, or a labels.csv with "
-        "the columns file and label."
+        "or OGB folder, a folder that 'gpnn prepare' wrote, or a folder of graph files: a "
+        "subfolder per class, or a labels.csv with the columns file and label."
     ),
 ]
 Model = Annotated[Path, typer.Argument(help="The folder that 'gpnn train' wrote.")]

@@ -93,29 +93,30 @@ def _said(report: EpochReport) -> str:
 
 
 @contextmanager
-def row_progress(total: int) -> Iterator[tuple[Callable[[int], None], Callable[[int], None]]]:
+def row_progress() -> Iterator[tuple[Callable[[int, int], None], Callable[[int], None]]]:
     """How many rows of a table are done, and how fast: callbacks for the rows that were done when
-    the run started, and for those that are done now."""
-    console, began = notes(), time.perf_counter()
-    state = {"first": 0, "last": began}
+    the run started and all, and for those that are done now."""
+    console = notes()
+    state = {"first": 0, "total": 0, "began": 0.0, "last": 0.0}
 
-    def rate(done: int) -> str:
-        seconds = max(time.perf_counter() - began, 1e-9)
-        return f"{(done - state['first']) / seconds:,.0f} rows/s"
+    def text(done: int) -> str:
+        rate = (done - state["first"]) / max(time.perf_counter() - state["began"], 1e-9)
+        return f"{done:,} of {state['total']:,} rows, {rate:,.0f} rows/s"
 
-    def started(done: int) -> None:
-        state["first"] = done
+    def started(done: int, total: int) -> None:
+        now = time.perf_counter()
+        state.update(first=done, total=total, began=now, last=now)
         if done:
-            text = f"resuming after row {done:,} of {total:,} (--fresh starts over)"
-            console.print(text, soft_wrap=True)
+            said = f"resuming after {done:,} of {total:,} rows (--fresh starts over)"
+            console.print(said, soft_wrap=True)
 
     if not console.is_terminal:
 
         def line(done: int) -> None:
             now = time.perf_counter()
-            if now - state["last"] >= SECONDS or (done >= total and now - began >= SECONDS):
+            if now - state["last"] >= SECONDS:
                 state["last"] = now
-                console.print(f"{done:,} of {total:,} rows, {rate(done)}", soft_wrap=True)
+                console.print(text(done), soft_wrap=True)
 
         yield started, line
         return
@@ -123,11 +124,10 @@ def row_progress(total: int) -> Iterator[tuple[Callable[[int], None], Callable[[
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=24))
     bar = Progress(*columns, TextColumn("ETA"), TimeRemainingColumn(compact=True), console=console)
-    job = bar.add_task(f"0 of {total:,} rows", total=total)
+    job = bar.add_task("reading …", total=None)
 
     def tick(done: int) -> None:
-        text = f"{done:,} of {total:,} rows, {rate(done)}"
-        bar.update(job, completed=done, description=text)
+        bar.update(job, completed=done, total=state["total"], description=text(done))
 
     with bar:
         yield started, tick

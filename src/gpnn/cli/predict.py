@@ -82,9 +82,9 @@ def predict(
                 jobs, strict,
             )  # fmt: skip
         header = asked.header
-        with row_progress(asked.rows) as (started, tick):
+        with row_progress() as (started, tick):
             if out is None:
-                started(0)
+                started(0, asked.rows)
                 found = asked.answers()
             else:
                 found = asked.write(out, fresh or json, started)

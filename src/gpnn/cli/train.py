@@ -23,6 +23,7 @@ from ._train_report import (
 )
 
 if TYPE_CHECKING:
+    from ..data.prepared_folder import PreparedSamples
     from ..data.samples import Samples
     from ..data.split import Split
     from ..train.fit import Fitted
@@ -35,6 +36,7 @@ ENSEMBLE = 5
 
 
 def train(
+    context: typer.Context,
     source: TrainSource,
     target: Target = None,
     smiles: Smiles = None,
@@ -194,6 +196,7 @@ def train(
 
     Run the same command again to resume an interrupted training.
     """
+    from ..data.prepared_folder import PreparedSamples
     from ..data.split import calibration_splits, make_folds, make_split
     from ..graph.schemes import get_scheme
     from ..graph.structure import Structure
@@ -259,6 +262,13 @@ def train(
         source, target, smiles, task, data, strict, descriptors=descriptors or (),
         split_column=split_column, valid=valid, test=test,
     )  # fmt: skip
+    if isinstance(samples, PreparedSamples):
+        if baseline or chosen or baselines or effort == "thorough":
+            raise InputError(
+                f"{source} was prepared for a GPNN: --baseline, --model, --baselines and --effort "
+                "thorough need the table itself."
+            )
+        options |= _structure_of(context, samples, options)
     if folds is not None and samples.split is not None:
         warnings.warn(
             f"--folds splits {source} itself: the split that comes with it is not used.",
@@ -304,6 +314,20 @@ def train(
         show_fitted(fitted, folder, files)
         if compared:
             show(comparison(compared, len(parts.test)))
+
+
+def _structure_of(
+    context: typer.Context, samples: PreparedSamples, options: dict[str, Any]
+) -> dict[str, Any]:
+    """What a folder was prepared for, unless the command says something else, which is refused
+    later."""
+
+    def is_given(name: str) -> bool:
+        source = context.get_parameter_source(name)
+        return name in options and source is not None and source.name == "COMMANDLINE"
+
+    known = samples.structure.to_dict()
+    return {name: value for name, value in known.items() if not is_given(name)}
 
 
 def _stem(source: str) -> str:

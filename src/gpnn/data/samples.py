@@ -54,6 +54,7 @@ class Samples:
         descriptors: numbers of every graph, [graphs, width], or ``None``.
         from_smiles: whether ``ids`` are SMILES.
         counted: what is worth knowing of molecules, with how many have it.
+        groups: a number for every graph, equal for equal molecules, where that is known.
     """
 
     graphs: Graphs
@@ -69,6 +70,7 @@ class Samples:
     descriptors: Tensor | None = None
     from_smiles: bool = False
     counted: Mapping[str, int] = field(default_factory=dict)
+    groups: IntArray | None = None
 
     def __len__(self) -> int:
         """Things that are predicted: graphs, or vertices in a node task."""
@@ -126,6 +128,7 @@ class Samples:
             descriptors=None if self.descriptors is None else self.descriptors[rows],
             ids=tuple(name for name, kept in zip(self.ids, keep.tolist(), strict=True) if kept),
             rows=self.rows[keep],
+            groups=None if self.groups is None else self.groups[keep],
             split=self.split and {part: number[ids[keep[ids]]] for part, ids in self.split.items()},
         )
 
@@ -174,6 +177,16 @@ def load_samples(
         split_column: the column of a table that splits it; ``split`` by default.
         valid, test: further tables, whose rows validate and test.
     """
+    from .prepared_folder import is_prepared, load_prepared
+
+    if is_prepared(source):
+        given = (target, smiles, task, like, split_column, valid, test)
+        if any(value is not None for value in given) or descriptors or strict:
+            raise InputError(
+                f"{source} was prepared: its targets, columns and split are decided. Leave out "
+                "their options, or prepare it again; a model is asked about the table itself."
+            )
+        return load_prepared(source)
     names = None if target is None else [target] if isinstance(target, str) else list(target)
     if like is not None:
         names = list(like.target_names) if names is None else names

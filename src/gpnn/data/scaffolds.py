@@ -11,7 +11,7 @@ from ..errors import InputError
 from .molecules import parse
 from .samples import Samples
 
-__all__ = ["repeated_molecules", "scaffold_names", "scaffold_of"]
+__all__ = ["canonical", "repeated_molecules", "scaffold_names", "scaffold_of"]
 
 IntArray = NDArray[np.int64]
 
@@ -21,7 +21,7 @@ def repeated_molecules(samples: Samples) -> IntArray | None:
     where samples are no molecules given as SMILES."""
     if not samples.from_smiles:
         return None
-    names = _canonical(samples.ids)
+    names = _canonical(samples.ids) if samples.groups is None else samples.groups
     _, number = np.unique(names, return_inverse=True)
     return None if number.max(initial=-1) + 1 == len(names) else number.astype(np.int64)
 
@@ -42,11 +42,14 @@ def scaffold_names(samples: Samples) -> tuple[str, ...]:
     return _scaffolds(samples.ids)
 
 
-@lru_cache(maxsize=4)
-def _canonical(texts: tuple[str, ...]) -> tuple[str, ...]:
+def canonical(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The canonical SMILES of molecules."""
     from rdkit import Chem
 
     return tuple(Chem.MolToSmiles(molecule) for molecule in parse(texts))
+
+
+_canonical = lru_cache(maxsize=4)(canonical)
 
 
 @lru_cache(maxsize=4)

@@ -6,7 +6,7 @@ lists, all but Parquet also as ``.gz``; ``-`` is standard input, a table or a li
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,8 @@ from .raw import MOLECULE, Raw, Skipped
 from .targets import column, missing
 
 __all__ = [
-    *("TableChoice", "is_table", "read_columns", "read_molecules", "read_piece", "read_table"),
-    "smiles_name",
+    *("TableChoice", "choose_targets", "is_table", "read_columns", "read_molecules"),
+    *("read_piece", "read_table", "smiles_name", "split_parts"),
 ]
 
 IntArray = NDArray[np.int64]
@@ -78,13 +78,27 @@ def read_table(
     given = choice.smiles or (choice.usual if choice.usual in names else None)
     at = smiles_name(path, names, columns, given)
     texts = columns.pop(at)
-    split = _split(path, columns, ragged, choice.split)
+    split = split_parts(path, columns, ragged, choice.split)
     extra = {name: _descriptor(path, names, columns, name) for name in choice.descriptors}
+    targets = choose_targets(path, names, columns, at, targets, extra)
+    wanted = {name: columns[name] for name in targets}
+    return read_molecules(texts, wanted, split, at, _reasons(names, ragged), extra)
+
+
+def choose_targets(
+    path: Path,
+    names: list[str],
+    columns: Mapping[str, list[str]],
+    smiles: str,
+    targets: Sequence[str] | None,
+    extra: Collection[str] = (),
+) -> list[str]:
+    """The target columns: those given, or found among the columns that are left."""
     if targets is None:
         left = {name: values for name, values in columns.items() if name not in extra}
         targets = _find_targets(path, left) if left or len(names) > 1 else []
-    if at in targets:
-        raise InputError(f"The column {at!r} holds the SMILES. Name another one with --target.")
+    if smiles in targets:
+        raise InputError(f"The column {smiles!r} holds the SMILES. Name another one with --target.")
     if both := [name for name in targets if name in extra]:
         raise InputError(f"The column {both[0]!r} cannot be a target and a descriptor.")
     absent = [name for name in targets if name not in columns]
@@ -93,8 +107,7 @@ def read_table(
             f"{path} has no column {absent[0]!r} to learn or check; its columns are "
             f"{one_of(names)}."
         )
-    wanted = {name: columns[name] for name in targets}
-    return read_molecules(texts, wanted, split, at, _reasons(names, ragged), extra)
+    return list(targets)
 
 
 def read_piece(
@@ -247,7 +260,7 @@ def smiles_name(path: Path, names: list[str], columns: Mapping[str, Any], given:
     )
 
 
-def _split(
+def split_parts(
     path: Path, columns: dict[str, list[str]], ragged: Mapping[int, int], given: str | None
 ) -> list[str] | None:
     """The column chosen, or one named split, taken out: train, valid or test in every row that is

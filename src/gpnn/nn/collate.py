@@ -64,7 +64,7 @@ class _Collation:
         sizes[graphs >= 0] = np.diff(self.starts)
         chosen = as_tensor(np.maximum(graphs, 0))
         return GraphBatch(
-            features=self._shape(prepared.x[rows]),
+            features=self._shape(_wide(prepared.x[rows])),
             part=as_tensor(np.repeat(np.arange(prepared.parts), np.diff(self.first))),
             neighbours=_symmetric(source, ptr),
             near=near,
@@ -73,7 +73,7 @@ class _Collation:
             start_features=self._start_features(start_ids),
             rounds=rounds,
             readout=readout,
-            components=self._shape(as_tensor(prepared.components)[chosen]),
+            components=self._shape(_wide(as_tensor(prepared.components)[chosen])),
             order=order,
             vertices=self._shape(
                 as_tensor(sizes)[:, None].to(floating or torch.get_default_dtype())
@@ -249,7 +249,7 @@ class _Collation:
         return Edges(
             gather=Segments(as_tensor(source), each, as_tensor(back), as_tensor(back_ptr)),
             collect=Segments(number, bounds, as_tensor(target), each),
-            label=spread(as_tensor(self.prepared.edge_label[entry])),
+            label=spread(_wide(as_tensor(self.prepared.edge_label[entry]))),
             features=None if features is None else spread(features[as_tensor(entry)]),
         )
 
@@ -262,6 +262,11 @@ class _Collation:
         entry = np.where(starts >= 0, self.prepared.classes.start_entry[starts], -1)
         chosen = features[as_tensor(np.maximum(entry, 0))]
         return self._shape(chosen * as_tensor(entry >= 0).unsqueeze(1))
+
+
+def _wide(values: Tensor) -> Tensor:
+    """Whole numbers, which may lie in a narrow type on disk, as networks read them."""
+    return values if values.is_floating_point() else values.long()
 
 
 _BOTH_ENDS = torch.tensor([1, 1, 0])

@@ -271,7 +271,7 @@ def _measure(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnseenColours)
         warnings.simplefilter("ignore", InputNote)  # told when the training was prepared
-        scores = loaded.predict_members(samples)
+        scores = _scores(loaded, samples, splits)
     apart = []
     for number, one in enumerate(splits):
         member = replace(loaded, members=loaded.members[number : number + 1])
@@ -296,6 +296,18 @@ def _measure(
         ids = torch.from_numpy(one.test)
         answers[ids] = scores[number][ids]
     return {part: _mean_over(apart, part) for part in apart[0]}, apart, answers
+
+
+def _scores(loaded: Loaded, samples: Samples, splits: Sequence[Split]) -> Tensor:
+    """The answers of every network for all samples; of graphs, where nothing is measured on them,
+    NaN."""
+    if samples.task.node_level:
+        return loaded.predict_members(samples)
+    rows = np.unique(np.concatenate([ids for one in splits for ids in (one.valid, one.test)]))
+    found = loaded.predict_members(samples, graphs=rows)
+    out = found.new_full((len(found), len(samples), found.shape[2]), torch.nan)
+    out[:, torch.from_numpy(rows)] = found
+    return out
 
 
 def _mean_over(apart: list[dict[str, dict[str, float]]], part: str) -> dict[str, float]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..data.prepared_folder import PreparedSamples
 from ..data.samples import Samples
 from ..errors import InputError
 from ..nn.model import GPNN
@@ -173,8 +174,10 @@ def groups_of(setup: Setup, replicas: Sequence[Replica], schedule: Schedule) -> 
 
 
 def uses_resident(setup: Setup, device: torch.device) -> bool:
-    """Whether batches are put together on the device: on a GPU, unless the base is the user's."""
-    return device.type == "cuda" and setup.stackable
+    """Whether batches are put together on the device: on a GPU, unless the base is the user's or
+    the graphs stay on disk."""
+    mapped = isinstance(setup.samples, PreparedSamples)
+    return device.type == "cuda" and setup.stackable and not mapped
 
 
 def train_staged(

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load as read_tensors
 from safetensors.torch import save as tensor_bytes
@@ -42,6 +43,7 @@ from .setup import prepare_samples
 
 __all__ = ["CARD", "WEIGHTS", "Loaded", "Member", "load_model", "save_model"]
 
+IntArray = NDArray[np.int64]
 FORMAT, VERSION = "gpnn-model", 2
 WEIGHTS, CARD = "model.safetensors", "model.json"
 
@@ -109,13 +111,17 @@ class Loaded:
         the networks where there are several."""
         return self.predict_members(samples, batch_size).mean(0)
 
-    def predict_members(self, samples: Samples, batch_size: int = 256) -> Tensor:
+    def predict_members(
+        self, samples: Samples, batch_size: int = 256, graphs: IntArray | None = None
+    ) -> Tensor:
         """The answer of every network, [members, rows, outputs]."""
-        return torch.stack([self.scores(one) for one in self.outputs(samples, batch_size)])
+        return torch.stack([self.scores(one) for one in self.outputs(samples, batch_size, graphs)])
 
-    def outputs(self, samples: Samples, batch_size: int = 256) -> Tensor:
+    def outputs(
+        self, samples: Samples, batch_size: int = 256, graphs: IntArray | None = None
+    ) -> Tensor:
         """Logits, or values in the units of the targets, of every network, [members, rows,
-        outputs]."""
+        outputs]; of all graphs, or of those given."""
         found, prepared = [], dict[str, Prepared]()
         for member in self.members:
             digest = member.vocabulary.digest
@@ -124,15 +130,18 @@ class Loaded:
                     if prepared:  # said once
                         warnings.simplefilter("ignore", UnseenColours)
                     prepared[digest] = member.prepare(samples)
-            found.append(self._outputs(member, prepared[digest], batch_size))
+            found.append(self._outputs(member, prepared[digest], batch_size, graphs))
         return torch.stack(found)
 
-    def _outputs(self, member: Member, prepared: Prepared, batch_size: int) -> Tensor:
+    def _outputs(
+        self, member: Member, prepared: Prepared, batch_size: int, graphs: IntArray | None
+    ) -> Tensor:
         model = member.model.eval()
         device = next(model.parameters()).device
         with torch.no_grad():
             outputs = [
-                model(batch.to(device)).float().cpu() for batch in prepared.batches(size=batch_size)
+                model(batch.to(device)).float().cpu()
+                for batch in prepared.batches(graphs, size=batch_size)
             ]
         if not outputs:
             return torch.zeros(0, self.config.outputs, dtype=torch.float64)

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..data.prepared_folder import PreparedSamples
 from ..data.raw import DEGREE
 from ..data.samples import Samples
 from ..data.structure_cache import cached_classes, cached_partition, cached_peer
@@ -177,16 +178,14 @@ class Setup:
         if self.task.node_level:
             return self.vocabulary
         graphs = self.samples.graphs
-        chosen = self._training_vertices(replica)
-        cut = Partition(
-            graphs.induced(chosen)[0], self.cut.scheme, self.cut.colours[chosen], self.cut.parts,
-            self.cut.part[chosen],
-        )  # fmt: skip
         seen = self.own_parts(replica)[:-1].numpy()
         number = np.full(self.cut.num_parts, -1, np.int64)
         number[seen] = np.arange(len(seen))
-        small = replace(cut, parts=self.cut.parts[seen], part=number[cut.part].astype(np.int32))
-        return Vocabulary.fit(small)
+        entries = np.repeat(self._training_vertices(replica), np.diff(graphs.indptr))
+        part = number[self.cut.part]
+        keys = np.repeat(part, np.diff(graphs.indptr))[entries] * len(seen)
+        keys += part[graphs.indices[entries]]
+        return Vocabulary(self.cut.scheme.name, self.cut.parts[seen], np.unique(keys))
 
     def scaling(self, replica: Replica) -> tuple[Tensor, Tensor]:
         """Shift and scale of targets that are numbers over the training part, else 0 and 1."""
@@ -261,9 +260,10 @@ class Setup:
         if self.config.codes and net.encoder is not None and net.encoder.table is not None:
             assert samples.x is not None
             for column, codes in enumerate(samples.x[torch.from_numpy(vertices)].unbind(1)):
-                _zero_absent(net.encoder.table[net.encoder.rows(column)], codes.unique(), 0)
+                known = codes.unique().long()
+                _zero_absent(net.encoder.table[net.encoder.rows(column)], known, 0)
         if self.config.gpnn and net.pair.own_label is not None:
-            known = torch.from_numpy(np.unique(label_codes(samples.x)[vertices]))
+            known = torch.from_numpy(np.unique(label_codes(samples.x)[vertices])).long()
             for table in (net.pair.own_label, net.pair.other_label):
                 assert table is not None
                 _zero_absent(table, known, 0)
@@ -288,6 +288,8 @@ def prepare_samples(
     samples: Samples, config: GPNNConfig, vocabulary: Vocabulary | None, y: Tensor | None = None
 ) -> Prepared:
     """Samples as the network of a configuration reads them."""
+    if isinstance(samples, PreparedSamples):
+        return samples.prepared(config.structure, vocabulary, y)
     graphs, structure = samples.graphs, config.structure
     labels = samples.edge_labels if config.edge_labels else None
     features = samples.edge_features if config.edge_features else None
@@ -341,7 +343,13 @@ def set_up(
         options["base"] = "custom"
     if Structure.split(options)[0].labels and samples.encoder.kind == DEGREE:
         raise InputError("labels=True needs labels of vertices, and these graphs have none.")
-    cut = cached_partition(samples.graphs, Structure.split(options)[0].scheme)
+    structure = Structure.split(options)[0]
+    if isinstance(samples, PreparedSamples):
+        samples.check(structure)
+        assert samples.cut is not None
+        cut = samples.cut
+    else:
+        cut = cached_partition(samples.graphs, structure.scheme)
     config = model_config(samples, cut.num_parts + 1, options)
     own = base if isinstance(base, nn.Module) else None
     if balanced and samples.task is Task.REGRESSION:

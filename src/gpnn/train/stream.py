@@ -196,17 +196,17 @@ class StreamedTable:
             tell_skipped(self.first, self.skipped, self.count, True, self.source)
 
     def write(
-        self, out: Path, fresh: bool = False, report: Callable[[int], None] | None = None
+        self, out: Path, fresh: bool = False, started: Callable[[int, int], None] | None = None
     ) -> Iterator[Answers]:
         """As :meth:`answers`, written to a CSV on the way; a run that was killed is gone on with.
 
         Args:
-            report: called before the first piece with the rows that are done already.
+            started: called before the first piece with the rows that are done already, and all.
         """
         with journalled(out, self.run(), fresh) as journal:
             self._resume(journal)
-            if report is not None:
-                report(self.count)
+            if started is not None:
+                started(self.count, self.rows)
             if not journal.bytes:
                 journal.add(csv_bytes([self.header]), self._state())
             try:

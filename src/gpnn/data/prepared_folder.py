@@ -1,0 +1,195 @@
+"""Samples that ``gpnn prepare`` wrote: arrays on disk, mapped into memory instead of read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..errors import InputError
+from ..files import user_path
+from ..graph.class_tables import InteractionClasses, RoundTable
+from ..graph.graphs import Graphs
+from ..graph.partition import Partition
+from ..graph.schemes import get_scheme
+from ..graph.structure import Structure
+from ..graph.vocabulary import Vocabulary
+from ..nn.prepare import Prepared
+from .encoder import Encoder
+from .npy_files import check_npy, map_npy
+from .raw import Skipped
+from .samples import Samples
+from .shards import MANIFEST, PARTS, read_manifest
+
+__all__ = ["PreparedSamples", "is_prepared", "load_prepared"]
+
+IntArray = NDArray[np.int64]
+FIX = "Copy the folder again, or run the same 'gpnn prepare' with --fresh."
+
+
+def is_prepared(source: str | Path) -> bool:
+    """Whether a source is a folder that ``gpnn prepare`` wrote, or began to write."""
+    folder = user_path(source)
+    try:
+        return (folder / MANIFEST).is_file() or (folder / "shards").is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+@dataclass(frozen=True, repr=False)
+class MappedGraphs(Prepared):
+    """Prepared graphs whose arrays lie on disk; ``pair_begin`` is where the pairs of every vertex
+    begin."""
+
+    pair_begin: IntArray | None = None
+
+    @property
+    def pair_first(self) -> IntArray:
+        assert self.pair_begin is not None
+        return self.pair_begin
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSamples(Samples):
+    """Samples with the partition and the classes of pairs that were computed beforehand.
+
+    Attributes:
+        structure: for which they were prepared; a network of another one cannot read them.
+        cut: the partition.
+        known: a hash of all arrays.
+        arrays: mapped, by name.
+    """
+
+    structure: Structure = field(default_factory=Structure)
+    cut: Partition | None = None
+    known: str = ""
+    arrays: Mapping[str, NDArray[Any]] | None = None
+
+    def digest(self) -> str:
+        return self.known
+
+    def prepared(
+        self, structure: Structure, vocabulary: Vocabulary | None, y: Tensor | None
+    ) -> Prepared:
+        """The graphs for batches, in the parts of a vocabulary."""
+        assert self.cut is not None and self.arrays is not None
+        self.check(structure)
+        arrays, graphs, rounds = self.arrays, self.graphs, range(structure.layers)
+        vocabulary = vocabulary or Vocabulary.fit(self.cut)
+        index = vocabulary._look_up(self.cut.parts)
+        components, part = arrays["components"], self.cut.part
+        if vocabulary.size != self.cut.num_parts:
+            part = index.astype(np.int32)[part]
+            components = np.zeros((len(graphs), vocabulary.size + 1), np.int32)
+            np.add.at(components.T, index, arrays["components"].T[:-1])
+            components[:, -1] = 0
+        classes = InteractionClasses(
+            structure=structure,
+            merged=True,
+            ptr=graphs.ptr,
+            pair_ptr=arrays["pair_first"][graphs.ptr],
+            pair_centre=np.zeros(0, np.int64),
+            pair_other=arrays["pair_other"],
+            pair_class=tuple(arrays[f"pair_class.{r}"] for r in rounds),  # type: ignore[arg-type]
+            start=arrays["start"],
+            start_entry=None,
+            tables=tuple(_table(arrays, r) for r in rounds),
+            class_ptr=tuple(arrays[f"class_ptr.{r}"] for r in rounds),
+            class_id=tuple(arrays[f"class_id.{r}"] for r in rounds),
+            class_count=tuple(arrays[f"class_count.{r}"] for r in rounds),
+            start_ptr=arrays["start_ptr"],
+            start_id=arrays["start_id"],
+            start_count=arrays["start_count"],
+        )
+        assert self.x is not None
+        return MappedGraphs(
+            structure=structure,
+            graphs=graphs,
+            vocabulary=vocabulary,
+            classes=classes,
+            part=part,  # type: ignore[arg-type]
+            part_of_colour=index,
+            x=self.x,
+            edge_label=arrays["edge_label"],
+            edge_features=None,
+            codes=self.encoder.codes,
+            edge_labels=len(self.encoder.edges),
+            components=components,
+            labels=y,
+            node_level=False,
+            pair_begin=arrays["pair_first"],
+        )
+
+    def check(self, structure: Structure) -> None:
+        """Refuse a network that reads another structure."""
+        if structure != self.structure:
+            raise InputError(
+                f"The folder was prepared for {self.structure}, {self.structure.layers} layers, "
+                f"and the model reads {structure}, {structure.layers} layers. Prepare it with the "
+                "options of the model, or leave them out."
+            )
+
+
+def _table(arrays: Mapping[str, NDArray[Any]], r: int) -> RoundTable:
+    names = ("previous", "first", "second", "entry_ptr", "entry_tuple", "entry_count", "part")
+    own = {name: arrays[f"{name}.{r}"] for name in names}
+    return RoundTable(size=len(own["previous"]), **own)
+
+
+def load_prepared(source: str | Path) -> PreparedSamples:
+    """The samples of a folder; what is missing, truncated or altered is refused."""
+    folder = user_path(source)
+    if not (folder / MANIFEST).is_file():
+        raise InputError(
+            f"The preparation of {folder} has not finished. Run the same 'gpnn prepare' again: it "
+            "resumes where it stopped."
+        )
+    about = read_manifest(folder)
+    check_npy(folder, about["files"], FIX)
+    arrays = {name.removesuffix(".npy"): map_npy(folder / name) for name in about["files"]}
+    structure, encoder = Structure(**about["structure"]), Encoder.from_dict(about["encoder"])
+    ends, text = arrays["ids_ptr"].tolist(), arrays["ids"].tobytes()
+    ids = tuple(text[a:b].decode() for a, b in pairwise(ends))
+    graphs = Graphs(arrays["ptr"], arrays["indptr"], arrays["indices"])
+    parts, part = np.array(about["colours"], np.int64), arrays["part"]
+    scheme = get_scheme(structure.scheme)
+    split = None
+    if "split" in arrays:
+        split = {name: np.flatnonzero(arrays["split"] == k) for k, name in enumerate(PARTS)}
+    return PreparedSamples(
+        graphs=graphs,
+        encoder=encoder,
+        x=torch.from_numpy(arrays["x"]),
+        edge_labels=_Shifted(arrays["edge_label"]),  # type: ignore[arg-type]
+        y=torch.from_numpy(arrays["y"]),
+        ids=ids,
+        rows=arrays["rows"],
+        skipped=tuple(Skipped(*one) for one in about["skipped"]),
+        split=split,
+        from_smiles=True,
+        groups=arrays["groups"],
+        structure=structure,
+        cut=Partition(graphs, scheme, np.zeros((0, parts.shape[1]), np.int64), parts, part),
+        known=about["data"],
+        arrays=arrays,
+    )
+
+
+class _Shifted:
+    """Labels of edges, one less than what networks read, computed for the entries asked for."""
+
+    def __init__(self, stored: NDArray[Any]) -> None:
+        self.stored = stored
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    def __getitem__(self, which: Any) -> NDArray[np.int64]:
+        return self.stored[which].astype(np.int64) - 1
