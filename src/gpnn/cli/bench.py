@@ -169,6 +169,24 @@ def peers(
     _deliver(result, to_markdown(result, command), out, json)
 
 
+@app.command("scale")
+def scale(
+    workload: Annotated[
+        list[str] | None,
+        typer.Option("--workload", "-w", help="Only this workload; may be repeated."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Small inputs, a few minutes.")] = False,
+    out: Out = None,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Measure the commands for large inputs: time, peak memory and growth with size."""
+    from ..bench.scale import run_scale_bench, to_markdown
+
+    result = run_scale_bench(quick, data, workload, _progress())
+    _deliver(result, to_markdown(result, command_line("--out", "-o", "--data")), out, json)
+
+
 def _progress() -> Callable[[str], None]:
     """Prints what is being measured, on standard error."""
     console = notes()
