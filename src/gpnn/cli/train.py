@@ -11,6 +11,7 @@ import typer
 from ..errors import InputError
 from ._learn import Device, Smiles, Strict, Target, Threads, TrainSource, samples_of, use_threads
 from ._progress import progress
+from ._ranks import be_quiet_unless_first
 from ._shared import Data, Json, Scheme, emit, notes, show, working
 from ._train_report import (
     comparison,
@@ -194,12 +195,14 @@ def train(
 ) -> None:
     """Train a GPNN on a dataset, a table of molecules or a folder of graphs.
 
-    Run the same command again to resume an interrupted training.
+    Run the same command again to resume an interrupted training. Several processes train one
+    network with 'torchrun --nproc-per-node N -m gpnn train …'.
     """
     from ..data.prepared_folder import PreparedSamples
     from ..data.split import calibration_splits, make_folds, make_split
     from ..graph.schemes import get_scheme
     from ..graph.structure import Structure
+    from ..nn.ranks import join_ranks, rank
     from ..plots.curves import draw_curves
     from ..plots.save import save
     from ..train.effort import MOLECULES, epochs_for
@@ -230,6 +233,14 @@ def train(
         raise InputError("--minutes is the time of a search: give --effort thorough with it.")
     epochs_for(1, effort)
     use_threads(threads)
+    if join_ranks() > 1:
+        if baselines or effort == "thorough" or not device.startswith(("auto", "cpu")):
+            raise InputError(
+                "Several processes train one network on the CPU: leave out --baselines, --effort "
+                "thorough and --device cuda."
+            )
+        device = "cpu"
+        be_quiet_unless_first()
     given = {
         "epochs": epochs, "patience": patience, "batch_size": batch_size, "lr": lr,
         "weight_decay": weight_decay, "class_weights": class_weights, "seed": seed,
@@ -297,6 +308,8 @@ def train(
             samples, options, config, splits or parts, ensemble=1 if splits else ensemble,
             folder=folder, report=tick, started=started, fresh=fresh,
         )  # fmt: skip
+    if rank() > 0:
+        return
     compared = _baselines(samples, options, config, parts, fitted, seed) if baselines else []
     metric = fitted.loaded.about["metric"]
     reached = fitted.metrics.get("test", {}).get(metric)

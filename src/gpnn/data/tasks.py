@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 import numpy as np
@@ -112,6 +112,7 @@ class Task(StrEnum):
         chosen: Tensor | None = None,
         binary: Tensor | None = None,
         weights: Tensor | None = None,
+        total: Callable[[Tensor], Tensor] = lambda own: own,
     ) -> Tensor:
         """The mean loss over the labels that are there, in the rows that are chosen, bool
         [..., rows]; zero where there are none. Shapes: as in :meth:`losses` → [...].
@@ -119,20 +120,21 @@ class Task(StrEnum):
         Args:
             weights: of the classes, [..., classes], or of 0 and 1 in every output,
                 [..., 2, outputs].
+            total: of what the mean is divided by, over all processes that train together.
         """
         each, known = self.losses(outputs, y, binary)
         over: tuple[int, ...] = (-1,) if self.has_classes else (-2, -1)
         if chosen is not None:
             known = known & (chosen if self.has_classes else chosen.unsqueeze(-1))
         if weights is None:
-            return (each * known).sum(over) / known.sum(over).clamp(min=1)
+            return (each * known).sum(over) / total(known.sum(over)).clamp(min=1)
         if self.has_classes:
             weight = weights.gather(-1, y.clamp(min=0))
         else:
             weight = torch.where(y == 1, weights[..., 1:, :], weights[..., :1, :])
         weight = weight * known
-        total = weight.sum(over)
-        return (each * weight).sum(over) / torch.where(total > 0, total, 1)
+        whole = total(weight.sum(over))
+        return (each * weight).sum(over) / torch.where(whole > 0, whole, 1)
 
     def scores(self, outputs: Tensor, binary: Tensor | None = None) -> Tensor:
         """Probabilities, or the values themselves for numbers."""

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from .kernels.dispatch import as_cuda, fast, kernels
 from .linear import Linear
+from .ranks import all_sum, ranks
 
 __all__ = ["MLP", "WeightedBatchNorm", "activated", "spread_out"]
 
@@ -43,7 +44,8 @@ class WeightedBatchNorm(nn.Module):
 
     A class of :math:`w` equal pairs gets weight :math:`w`, which makes the statistics those over
     the pairs; a padded row gets weight 0. Running statistics follow PyTorch's convention (unbiased
-    variance, momentum 0.1). Stacked replicas have statistics of their own.
+    variance, momentum 0.1). Stacked replicas have statistics of their own; processes that train
+    together (:mod:`gpnn.nn.ranks`) share them.
 
     Args:
         bias: whether there is a :math:`b`; without one it is zero.
@@ -83,6 +85,8 @@ class WeightedBatchNorm(nn.Module):
         if not self.training:
             return self._scale(x, relu)
         running = (self.running_mean, self.running_var)
+        if ranks() > 1:
+            return self._plain(x, weight, self.weight, self.bias, relu, running)
         rest: tuple[Any, ...] = (self.eps, self.momentum, relu)
         if fast(x) and x.shape[1] and weight is not None:
             from .kernels.cuda import normalise
@@ -117,11 +121,11 @@ class WeightedBatchNorm(nn.Module):
     ) -> Tensor:
         """By the statistics of the batch; the running ones move on where they are given."""
         row = x.new_ones(x.shape[:-1]) if weight is None else weight.to(x.dtype)
-        row, total = row.unsqueeze(-2), row.sum(-1, keepdim=True).clamp(min=1)
+        row, total = row.unsqueeze(-2), all_sum(row.sum(-1, keepdim=True)).clamp(min=1)
         with torch.autocast(x.device.type, enabled=False):
-            mean = (row @ x).squeeze(-2) / total
+            mean = all_sum((row @ x).squeeze(-2)) / total
             centred = x - mean.unsqueeze(-2)
-            variance = (row @ centred.square()).squeeze(-2) / total
+            variance = all_sum((row @ centred.square()).squeeze(-2)) / total
         scale = gain * torch.rsqrt(variance + self.eps)
         out = centred * scale.unsqueeze(-2) + bias.unsqueeze(-2)
         if running is not None:

@@ -21,6 +21,7 @@ from ..files import writing
 from ..graph.readers.files import InputNote
 from ..graph.vocabulary import UnseenColours
 from ..nn.model import GPNN
+from ..nn.ranks import rank, together
 from ..options import Whole
 from .checkpoint import CHECKPOINT, describe_difference
 from .conformal import calibrate
@@ -142,8 +143,9 @@ def fit(
     run = _describe(setup, train, splits, dropout)
     folder = None if folder is None else Path(folder)
     if folder is not None:
-        if fresh:
+        if fresh and rank() == 0:
             forget_run(folder)
+        together()
         found = _finished(folder, run)
         if found is not None:
             fitted = _from_file(found, samples, splits)
@@ -156,12 +158,13 @@ def fit(
         started=started,
     )  # fmt: skip
     fitted = _keep(setup, replicas, splits, trained, train, run)
-    if folder is not None:
+    if folder is not None and rank() == 0:
         save_model(folder, fitted.loaded)
         for kept in (folder, *folder.glob("set-*")):
             (kept / CHECKPOINT).unlink(missing_ok=True)
         for inside in folder.glob("set-*"):
             inside.rmdir()
+    together()
     return fitted
 
 

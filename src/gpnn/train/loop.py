@@ -20,6 +20,7 @@ from ..data.prepared_folder import PreparedSamples
 from ..data.samples import Samples
 from ..errors import InputError
 from ..nn.model import GPNN
+from ..nn.ranks import all_sum, rank, ranks
 from .capture import Capture
 from .checkpoint import Checkpoint
 from .describe import describe
@@ -174,10 +175,10 @@ def groups_of(setup: Setup, replicas: Sequence[Replica], schedule: Schedule) -> 
 
 
 def uses_resident(setup: Setup, device: torch.device) -> bool:
-    """Whether batches are put together on the device: on a GPU, unless the base is the user's or
-    the graphs stay on disk."""
+    """Whether batches are put together on the device: on a GPU, unless the base is the user's,
+    the graphs stay on disk, or several processes share batches."""
     mapped = isinstance(setup.samples, PreparedSamples)
-    return device.type == "cuda" and setup.stackable and not mapped
+    return device.type == "cuda" and setup.stackable and not mapped and ranks() == 1
 
 
 def train_staged(
@@ -257,11 +258,14 @@ def _train(
             now = time.perf_counter()
             paused = progress is not None and progress(done, schedule.epochs) is False
             over = done == schedule.epochs or not going
-            stop = over or paused or ctrl_c.asked
-            if kept is not None and (stop or now - last > SAVE_SECONDS):
+            asked = ctrl_c.asked
+            if ranks() > 1:  # one process is asked, all stop
+                paused, asked = (all_sum(torch.tensor([paused, asked]).int()) > 0).tolist()
+            stop = over or paused or asked
+            if kept is not None and rank() == 0 and (stop or now - last > SAVE_SECONDS):
                 kept.keep(trainer.state(), done, spent + now - began)
                 last = now
-            if ctrl_c.asked:
+            if asked:
                 raise KeyboardInterrupt
             if paused and not over:
                 raise Paused

@@ -17,10 +17,12 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
+from ..errors import InputError
 from ..nn.bases import EDGED
 from ..nn.batch import GraphBatch
 from ..nn.branch import Branch
 from ..nn.collate import collate
+from ..nn.ranks import rank, ranks
 from .plan import MEASURED, Plan
 from .replica import IntArray, Replica, Schedule
 from .resident.assembler import Assembler
@@ -88,6 +90,8 @@ class HostSource(BatchSource):
         base = setup.config.base
         self.edges = base in EDGED or not setup.stackable
         self.steps = schedule.steps_of(replicas[0], self.task.node_level)
+        if ranks() > 1:
+            self._check_ranks()
         assert self.prepared.labels is not None
         y = self.prepared.labels
         self.y = y.to(dtype) if y.is_floating_point() else y
@@ -102,6 +106,17 @@ class HostSource(BatchSource):
             batch = self._batch([everything] * len(replicas))
             self.whole = batch, self._masked("train")
 
+    def _check_ranks(self) -> None:
+        """Whether every process has something of every batch."""
+        if self.task.node_level:
+            raise InputError("Several processes share batches of graphs, and here is one graph.")
+        least = min(int(self.schedule.sizes(one, self.steps).min()) for one in self.replicas)
+        if least < ranks():
+            raise InputError(
+                f"{ranks()} processes cannot share a batch of {least} graphs. Start fewer, or "
+                "raise --batch-size."
+            )
+
     def take(self, step: Tensor) -> tuple[GraphBatch, Tensor]:
         if self.whole is not None:
             return self.whole
@@ -109,14 +124,14 @@ class HostSource(BatchSource):
         if epoch != self.epoch:
             self.epoch = epoch
             self.orders = [self.schedule.batches(one, epoch, self.steps) for one in self.replicas]
-        ids = [order[number] for order in self.orders]
+        ids = [_share(order[number]) for order in self.orders]
         return self._batch(ids), self._labels(ids)
 
     def sample(self) -> GraphBatch:
         if self.whole is not None:
             return self.whole[0]
         if self.sampled is None:
-            self.sampled = self._batch([self.schedule.sample(one) for one in self.replicas])
+            self.sampled = self._batch([_share(self.schedule.sample(one)) for one in self.replicas])
         return self.sampled
 
     def measured(self) -> Iterator[Measured]:
@@ -180,6 +195,11 @@ class HostSource(BatchSource):
 
     def _masked(self, part: str) -> Tensor:
         return torch.where(self._mask(part), self.y, self.missing).to(self.device)
+
+
+def _share(ids: IntArray) -> IntArray:
+    """What this process takes of a batch that all share."""
+    return ids[rank() :: ranks()]
 
 
 class ResidentSource(BatchSource):

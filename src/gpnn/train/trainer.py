@@ -9,6 +9,7 @@ from ..data.tasks import higher_is_better
 from ..nn.batch import GraphBatch
 from ..nn.model import GPNN
 from ..nn.norm import WeightedBatchNorm
+from ..nn.ranks import all_sum, ranks
 from .adamw import StackedAdamW
 from .best import BestEpoch
 from .metrics import measure
@@ -83,11 +84,19 @@ class Trainer:
         epoch = self.step // self.steps
         losses = self.losses(*self.source.take(self.step))
         self.adam.update(self.gradients(losses), self.rates.index_select(0, epoch))
-        self.loss.index_add_(1, epoch, losses.detach().double().unsqueeze(1) / self.steps)
+        whole = all_sum(losses.detach()).double().unsqueeze(1)
+        self.loss.index_add_(1, epoch, whole / self.steps)
 
     def gradients(self, losses: Tensor) -> tuple[Tensor | None, ...]:
-        """Of every parameter; ``None`` where a loss does not depend on it."""
-        return torch.autograd.grad(losses.sum(), self.adam.parameters, allow_unused=True)
+        """Of every parameter, over all processes; ``None`` where a loss does not depend on it."""
+        own = torch.autograd.grad(losses.sum(), self.adam.parameters, allow_unused=True)
+        if ranks() == 1:
+            return own
+        pairs = zip(own, self.adam.parameters, strict=True)
+        parts = [torch.zeros_like(p) if g is None else g for g, p in pairs]
+        flat = all_sum(torch.cat([part.flatten() for part in parts]))
+        pieces = flat.split([part.numel() for part in parts])
+        return tuple(piece.view_as(p) for piece, p in zip(pieces, parts, strict=True))
 
     def seed_epoch(self, epoch: int) -> None:
         """A module of the user's own draws from torch's generator, which then follows from seed and
@@ -96,10 +105,11 @@ class Trainer:
             torch.manual_seed(self.staged.replicas[0].seed * 1_000_003 + epoch + 1)
 
     def losses(self, batch: GraphBatch, y: Tensor) -> Tensor:
-        """The mean loss of every replica, [R]."""
+        """The mean loss of every replica, [R]; of several processes, their shares of it."""
         if y.is_floating_point():
             y = (y - self.shift) / self.scale
-        return self.task.loss(self.outputs(batch), y, None, self.binary, self.weights)
+        outputs = self.outputs(batch)
+        return self.task.loss(outputs, y, None, self.binary, self.weights, all_sum)
 
     def outputs(self, batch: GraphBatch) -> Tensor:
         """Of the network, [R, rows, outputs]."""
