@@ -104,7 +104,8 @@ def test_models_are_the_same(table: Path, folder: Path, tmp_path: Path) -> None:
     """Parts that no training graph has are dropped, labels forgotten, metrics measured."""
     results = []
     for samples in (load_prepared(folder), load_samples(str(table), "y")):
-        options = {"structure": STRUCTURE, "hidden": 8}
+        prepared = isinstance(samples, PreparedSamples)
+        options = {"hidden": 8} if prepared else {"structure": STRUCTURE, "hidden": 8}
         results.append(
             fit(samples, options, TrainConfig(epochs=2), folder=tmp_path / str(id(samples)))
         )

@@ -343,6 +343,8 @@ def set_up(
         options["base"] = "custom"
     if Structure.split(options)[0].labels and samples.encoder.kind == DEGREE:
         raise InputError("labels=True needs labels of vertices, and these graphs have none.")
+    if isinstance(samples, PreparedSamples) and not _names_structure(options):
+        options["structure"] = samples.structure
     structure = Structure.split(options)[0]
     if isinstance(samples, PreparedSamples):
         samples.check(structure)
@@ -355,6 +357,10 @@ def set_up(
     if balanced and samples.task is Task.REGRESSION:
         raise InputError("class_weights need classes, and the targets are numbers.")
     return Setup(samples, config, cut, Vocabulary.fit(cut), own, balanced)
+
+
+def _names_structure(options: Mapping[str, Any]) -> bool:
+    return bool({"structure", *Structure().to_dict()} & set(options))
 
 
 def _check(replica: Replica, count: int) -> None:
