@@ -138,7 +138,9 @@ def parse_molecules(texts: Sequence[str]) -> list[Any]:
 
 def _may_parse(text: str) -> bool:
     """Whether RDKit may be asked: it takes Unicode of moderate length alone."""
-    return 0 < len(text) <= MAX_SMILES and not any("\ud800" <= c <= "\udfff" for c in text)
+    if not 0 < len(text) <= MAX_SMILES:
+        return False
+    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _build(molecules: Sequence[Any], names: list[str] | None) -> Graphs:
