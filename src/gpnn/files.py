@@ -15,7 +15,7 @@ from .errors import InputError, OutputError, system_error
 
 __all__ = [
     *("atomic_path", "exists", "home", "reading", "refuse_overwriting"),
-    *("remove_leftovers", "user_path", "write_bytes", "write_text", "writing"),
+    *("remove_leftovers", "to_disk", "user_path", "write_bytes", "write_text", "writing"),
 ]
 
 PREFIX = ".writing-"
@@ -80,16 +80,16 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
             yield temporary
             if path.exists():
                 temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-            _flush(temporary)
+            to_disk(temporary)
             temporary.replace(path)
-            _flush(path.parent)
+            to_disk(path.parent)
         finally:
             os.close(mark)
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
 
 
-def _flush(path: Path) -> None:
+def to_disk(path: Path) -> None:
     """Have the system put a file, or the names in a folder, on the disk."""
     if os.name == "nt":
         return

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InputError
-from .files import _flush, writing
+from .files import to_disk, write_text, writing
 from .lock import locked
 from .options import Whole
 from .schema import Anything, Table, Text, read_lines
@@ -61,7 +61,7 @@ class Journal:
             self.file.truncate(self.bytes)
             self.file.seek(self.bytes)
             content = [{"run": self.run}, *kept]
-            self.log.write_text("".join(json.dumps(line) + "\n" for line in content))
+            write_text(self.log, "".join(json.dumps(line) + "\n" for line in content))
             self.lines = self.log.open("a", encoding="utf-8")
 
     def _verified(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -101,10 +101,10 @@ class Journal:
             self.close()
             if self.path.exists():
                 self.part.chmod(stat.S_IMODE(self.path.stat().st_mode))
-            _flush(self.part)
+            to_disk(self.part)
             self.part.replace(self.path)
             self.log.unlink(missing_ok=True)
-            _flush(self.path.parent)
+            to_disk(self.path.parent)
 
     def discard(self) -> None:
         """Nothing of it is worth keeping."""

@@ -43,7 +43,7 @@ def write_npy(
 def check_npy(folder: Path, files: Mapping[str, Mapping[str, Any]], fix: str) -> None:
     """Refuse files that are missing, truncated or altered."""
     for name, known in files.items():
-        path = folder / name
+        path = folder / Path(name).name
         if not path.is_file():
             raise InputError(f"{path} is missing. {fix}")
         with reading(path), path.open("rb") as file:

@@ -26,7 +26,7 @@ from .encoder import Encoder
 from .npy_files import check_npy, map_npy
 from .raw import Skipped
 from .samples import Samples
-from .shards import MANIFEST, PARTS, read_manifest
+from .shards import MANIFEST, PARTS, RUN, array_names, read_manifest
 
 __all__ = ["PreparedSamples", "is_prepared", "load_prepared"]
 
@@ -38,7 +38,8 @@ def is_prepared(source: str | Path) -> bool:
     """Whether a source is a folder that ``gpnn prepare`` wrote, or began to write."""
     folder = user_path(source)
     try:
-        return (folder / MANIFEST).is_file() or (folder / "shards").is_dir()
+        begun = (folder / RUN).is_file() and (folder / "shards").is_dir()
+        return begun or (folder / MANIFEST).is_file()
     except (OSError, ValueError):
         return False
 
@@ -152,9 +153,11 @@ def load_prepared(source: str | Path) -> PreparedSamples:
             "resumes where it stopped."
         )
     about = read_manifest(folder)
+    structure, encoder = Structure(**about["structure"]), Encoder.from_dict(about["encoder"])
+    if absent := sorted(array_names(structure) - set(about["files"])):
+        raise InputError(f"{folder / MANIFEST} does not name {absent[0]}. {FIX}")
     check_npy(folder, about["files"], FIX)
     arrays = {name.removesuffix(".npy"): map_npy(folder / name) for name in about["files"]}
-    structure, encoder = Structure(**about["structure"]), Encoder.from_dict(about["encoder"])
     ends, text = arrays["ids_ptr"].tolist(), arrays["ids"].tobytes()
     ids = tuple(text[a:b].decode() for a, b in pairwise(ends))
     graphs = Graphs(arrays["ptr"], arrays["indptr"], arrays["indices"])

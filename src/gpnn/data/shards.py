@@ -47,7 +47,7 @@ from .table import TableChoice, choose_targets, is_table, read_piece, smiles_nam
 from .targets import MISSING
 from .tasks import Task, get_task
 
-__all__ = ["MANIFEST", "PARTS", "prepare_table", "read_manifest"]
+__all__ = ["MANIFEST", "PARTS", "RUN", "array_names", "prepare_table", "read_manifest"]
 
 MANIFEST, RUN, SHARD = "prepared.json", "run.json", "shard.json"
 VERSION = 1
@@ -244,11 +244,12 @@ def prepare_table(
         if started is not None:
             started(sum(min(size, table.rows - k * size) for k in done), table.rows)
         maker = (inside, path, table.names, at, structure)
-        pending = _pending(table, size, done, reasons)
+        met: list[int] = []
+        pending = _pending(table, size, done, reasons, met)
         for reached in ordered_map(ShardMaker, maker, pending, jobs):
             if report is not None:
                 report(reached)
-        found = [Shard(inside / str(k), _about(inside / str(k))) for k in numbers]
+        found = [Shard(inside / str(k), _about(inside / str(k))) for k in met]
         skipped = [Skipped(*one) for shard in found for one in shard.about["skipped"]]
         skipped.sort(key=lambda one: one.row)
         tell_skipped(skipped[:SHOWN], len(skipped), table.rows, strict, source)
@@ -289,9 +290,11 @@ def _is_missing(word: str) -> bool:
 
 
 def _pending(
-    table: TableFile, size: int, done: set[int], reasons: Mapping[int, str]
+    table: TableFile, size: int, done: set[int], reasons: Mapping[int, str], met: list[int]
 ) -> Iterator[ShardTask]:
+    """The shards that are left to make; ``met`` gets the numbers of all."""
     for number, piece in enumerate(table.pieces(size)):
+        met.append(number)
         if number not in done:
             last = piece.first + len(piece)
             own = {row: reasons[row] for row in range(piece.first, last) if row in reasons}
@@ -344,6 +347,17 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if _digest(text) != found["sha256"]:
         raise InputError(f"{folder / MANIFEST} is altered: its checksum does not match. {LAST}")
     return found
+
+
+def array_names(structure: Structure) -> set[str]:
+    """The files of a prepared folder."""
+    once = ("y", "rows", "ids", "groups", "ids_ptr", "ptr", "indptr", "pair_first", "start_ptr",
+            "indices", "pair_other", "x", "edge_label", "part", "components", "start", "start_id",
+            "start_count")  # fmt: skip
+    each = ("pair_class", "class_ptr", "class_id", "class_count", "previous", "first", "second",
+            "entry_ptr", "entry_tuple", "entry_count", "part")  # fmt: skip
+    rounds = {f"{name}.{r}.npy" for name in each for r in range(structure.layers)}
+    return {f"{name}.npy" for name in once} | rounds
 
 
 def _digest(content: Any) -> str:
