@@ -17,9 +17,10 @@ import torch
 
 from ..errors import InputError, OutputError, explained
 from ..plugins import load_plugins_of_parent
+from ..train.halving import OutOfTime
 from .jobs import Job
 from .prefetch import Prefetch
-from .run_job import OutOfTime, PreparedJob, prepare_ahead, run_job
+from .run_job import PreparedJob, prepare_ahead, run_job
 
 __all__ = ["Outcome", "Settings", "Watch", "run_all"]
 
