@@ -23,6 +23,7 @@ __all__ = [
     "Scheme",
     "Schemes",
     "Source",
+    "TrainScheme",
     "command_line",
     "emit",
     "load",
@@ -41,6 +42,15 @@ Source = Annotated[
 ]
 Scheme = Annotated[
     str, typer.Option("--scheme", "-s", help="Partitioning scheme; see 'gpnn schemes'.")
+]
+TrainScheme = Annotated[
+    str,
+    typer.Option(
+        "--scheme",
+        "-s",
+        help="Partitioning scheme, see 'gpnn schemes'; auto: chosen on inner folds of the training "
+        "and validation samples, the base GNN alone among the candidates.",
+    ),
 ]
 Schemes = Annotated[
     list[str] | None, typer.Option("--scheme", "-s", help="Partitioning scheme; may be repeated.")

@@ -81,7 +81,7 @@ def run_search(
         bracket = Bracket(
             len(settings), metric, lambda alive, rung: _sets(search, settings, alive, rung), train
         )
-        complete = run_rungs(bracket, log, deadline, progress, finished)
+        complete = run_rungs(bracket, log, deadline, progress, finished) == len(RUNGS)
         best = _best(log, metric)
         if best is not None:
             write_text(out / BEST, best_recipe(search, best, metric))

@@ -92,6 +92,7 @@ def fit(
     report: Callable[[EpochReport], None] | None = None,
     started: Callable[[GPNN, int], None] | None = None,
     fresh: bool = False,
+    facts: Mapping[str, Any] | None = None,
 ) -> Fitted:
     """Train a GPNN and keep the epoch that is best on the validation part.
 
@@ -113,6 +114,7 @@ def fit(
         started: called before the first epoch, with a network as it starts and the epochs already
             done.
         fresh: forget a run in the folder instead of resuming it.
+        facts: more that the model file is to keep, by name.
     """
     if isinstance(samples, str):
         samples = load_dataset(samples)
@@ -155,7 +157,7 @@ def fit(
         setup, replicas, train.schedule, device, folder=folder, keep_best=True, report=report,
         started=started,
     )  # fmt: skip
-    fitted = _keep(setup, replicas, splits, trained, train, run)
+    fitted = _keep(setup, replicas, splits, trained, train, run, facts or {})
     if folder is not None:
         save_model(folder, fitted.loaded)
         for kept in (folder, *folder.glob("set-*")):
@@ -180,6 +182,7 @@ def _keep(
     found: list[tuple[list[int], Trained]],
     train: TrainConfig,
     run: dict[str, Any],
+    facts: Mapping[str, Any],
 ) -> Fitted:
     """Networks with the parts they know alone, and their metrics."""
     samples = setup.samples
@@ -226,6 +229,7 @@ def _keep(
         "splits": _unique([{p: getattr(one, p).tolist() for p in one.sizes} for one in splits]),
         "how": splits[0].how,
         "histories": [row[1] for row in rows],
+        **facts,
     }
     loaded = replace(loaded, about=about)
     return Fitted(

@@ -8,6 +8,7 @@ that can be are trained side by side as replicas of one set. Every trial of ever
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -53,6 +54,7 @@ class Bracket:
             whether to go on, and raises :class:`OutOfTime` where it does not.
         kept: so many of the first settings reach the last rung whatever their values are: the
             others are compared with them.
+        goes_on: the share of the others that goes on after a rung, rounded up.
     """
 
     count: int
@@ -60,6 +62,7 @@ class Bracket:
     sets: Callable[[Sequence[int], int], list[list[int]]]
     train: Callable[[list[int], int, Tell], list[Trial]]
     kept: int = 0
+    goes_on: tuple[float, ...] = (0.5, 0.5)
 
 
 def run_rungs(
@@ -68,8 +71,8 @@ def run_rungs(
     deadline: float | None,
     progress: Progress | None = None,
     finished: Callable[[Trial], None] | None = None,
-) -> bool:
-    """Run what the log does not have yet, rung by rung; whether all of it is done."""
+) -> int:
+    """Run what the log does not have yet, rung by rung; how many rungs are finished."""
     alive = list(range(1, bracket.count + 1))
     try:
         for rung in range(1, len(RUNGS) + 1):
@@ -84,10 +87,11 @@ def run_rungs(
                 for trial in made:
                     if finished is not None:
                         finished(trial)
-            alive = _better_half(bracket, log, alive, rung)
+            if rung < len(RUNGS):
+                alive = _better(bracket, log, alive, rung)
     except OutOfTime:
-        return False
-    return True
+        return rung - 1
+    return len(RUNGS)
 
 
 def ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
@@ -97,13 +101,14 @@ def ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
     return sorted(known, key=lambda trial: (sign * (trial.value or 0.0), trial.number))
 
 
-def _better_half(bracket: Bracket, log: TrialLog, alive: Sequence[int], rung: int) -> list[int]:
+def _better(bracket: Bracket, log: TrialLog, alive: Sequence[int], rung: int) -> list[int]:
     trials = [trial for n in alive if (trial := log.find(n, rung)) is not None]
     known = ranked(trials, bracket.metric)
     kept = [trial for trial in known if trial.number <= bracket.kept]
     others = [trial for trial in known if trial.number > bracket.kept]
-    half = -(-(len(trials) - sum(t.number <= bracket.kept for t in trials)) // 2)
-    return [trial.number for trial in (*kept, *others[:half])]
+    rivals = sum(trial.number > bracket.kept for trial in trials)
+    best = others[: math.ceil(bracket.goes_on[rung - 1] * rivals)]
+    return [trial.number for trial in (*kept, *best)]
 
 
 def _watched(
