@@ -1,4 +1,4 @@
-"""The race of partitions: the base GNN, fixed schemes, ``auto`` and learned schemes on test samples.
+"""The race of partitions: the base GNN, fixed schemes and ``auto`` on test samples.
 
 Every run has a split of its own (of a planted family also graphs of its own); in a run all methods
 are trained on the same samples with the same seed and the same options. ``auto`` chooses inside the
@@ -36,7 +36,7 @@ __all__ = ["METHODS", "run_schemes_bench", "to_markdown"]
 BASE = "base"
 METHODS = (BASE, "trivial", "core", "degree", "triangle", "core-degree", AUTO)
 POINT = 0.01
-"""A choice counts as right if its test metric is at most this much below the best fixed scheme's."""
+"""A choice is right if its test metric is at most so much below that of the best fixed scheme."""
 
 Record = dict[str, Any]
 
@@ -116,7 +116,7 @@ def _rows(names: Sequence[str], records: Sequence[Record]) -> list[dict[str, Any
         for name in names
     }  # fmt: skip
     higher = higher_is_better(records[0]["metric"])
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in names:
         own = np.array(values[name])
         gain, error = paired(values[name], values[BASE], higher)
@@ -129,7 +129,8 @@ def _rows(names: Sequence[str], records: Sequence[Record]) -> list[dict[str, Any
              "gain": gain, "error": error, "p": p, "seconds": float(np.mean(took))}
         )  # fmt: skip
     tested = [row for row in rows if row["p"] is not None]
-    for row, p in zip(tested, holm([row["p"] for row in tested]), strict=True):
+    corrected = holm([float(row["p"]) for row in tested])
+    for row, p in zip(tested, corrected, strict=True):
         row["p"] = p
     fixed = [name for name in names if name not in (BASE, AUTO)]
     if AUTO in names and fixed:
@@ -148,8 +149,8 @@ def to_markdown(result: Mapping[str, Any], command: str) -> str:
     lines = [
         f"# Partitions on {result['source']}",
         "",
-        f"`{command}`: test {metric} over {runs} runs, mean ± standard deviation; the gain over the "
-        "base GNN ± its standard error, paired by run; p after Holm's correction.",
+        f"`{command}`: test {metric} over {runs} runs, mean ± standard deviation; the gain over "
+        "the base GNN ± its standard error, paired by run; p after Holm's correction.",
         "",
         f"| method | test {metric} | gain over the base | p | seconds |",
         "|---|---:|---:|---:|---:|",
