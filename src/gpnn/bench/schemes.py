@@ -1,4 +1,4 @@
-"""The race of partitions: the base GNN, fixed schemes and ``auto`` on test samples.
+"""The race of partitions: base GNN, fixed schemes, learned ones and ``auto``, on test samples.
 
 Every run has a split of its own (of a planted family also graphs of its own); in a run all methods
 are trained on the same samples with the same seed and the same options. ``auto`` chooses inside the
@@ -23,6 +23,7 @@ from ..data.split import make_split
 from ..data.tasks import higher_is_better
 from ..errors import InputError
 from ..files import write_text
+from ..graph.learned import learned_parts
 from ..graph.schemes import get_scheme
 from ..options import AUTO, Number, Whole
 from ..schema import Anything, Table, Text, read_lines
@@ -34,7 +35,7 @@ from ..train.train_config import TrainConfig
 __all__ = ["METHODS", "run_schemes_bench", "to_markdown"]
 
 BASE = "base"
-METHODS = (BASE, "trivial", "core", "degree", "triangle", "core-degree", AUTO)
+METHODS = (BASE, "trivial", "core", "degree", "triangle", "core-degree", "learned-4", AUTO)
 POINT = 0.01
 """A choice is right if its test metric is at most so much below that of the best fixed scheme."""
 
@@ -56,14 +57,18 @@ def run_schemes_bench(
     """The test metric of every method in every run.
 
     Args:
-        methods: ``base``, ``auto`` and schemes.
+        methods: ``base``, ``auto``, ``learned-k`` (with ``edges`` in place of ``cross``) and
+            schemes.
         model: options of all networks; ``interactions``, ``d`` and ``distances`` are fixed for
             ``auto`` too.
         train: fields of :class:`~gpnn.train.train_config.TrainConfig`.
         minutes: of a choice.
         log: a file of finished trainings, one JSON line each: the race resumes there.
     """
-    names = [one if one in (BASE, AUTO) else get_scheme(one).name for one in methods]
+    names = [
+        one if one in (BASE, AUTO) or learned_parts(one) else get_scheme(one).name
+        for one in methods
+    ]
     if BASE not in names:
         names.insert(0, BASE)
     runs, minutes = Whole(2).read("runs", runs), Number(above=True).read("minutes", minutes)
@@ -94,6 +99,8 @@ def run_schemes_bench(
                 options = {k: v for k, v in model.items() if k not in idle} | {"gpnn": False}
             else:
                 options["scheme"] = name
+                if learned_parts(name) and options.get("interactions") == "cross":
+                    options["interactions"] = "edges"  # which are cross edges is what is learned
             fitted = fit(samples, options, config, split)
             value = fitted.metrics["test"][metric]
             records.append(
@@ -132,7 +139,7 @@ def _rows(names: Sequence[str], records: Sequence[Record]) -> list[dict[str, Any
     corrected = holm([float(row["p"]) for row in tested])
     for row, p in zip(tested, corrected, strict=True):
         row["p"] = p
-    fixed = [name for name in names if name not in (BASE, AUTO)]
+    fixed = [name for name in names if name not in (BASE, AUTO) and not learned_parts(name)]
     if AUTO in names and fixed:
         best = np.array([values[name] for name in (BASE, *fixed)])
         best = best.max(0) if higher else best.min(0)

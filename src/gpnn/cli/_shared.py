@@ -49,7 +49,8 @@ TrainScheme = Annotated[
         "--scheme",
         "-s",
         help="Partitioning scheme, see 'gpnn schemes'; auto: chosen on inner folds of the training "
-        "and validation samples, the base GNN alone among the candidates.",
+        "and validation samples, the base GNN alone among the candidates; learned-4: four parts "
+        "that are learned with the network.",
     ),
 ]
 Schemes = Annotated[

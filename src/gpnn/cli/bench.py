@@ -159,8 +159,8 @@ def schemes(
         typer.Option(
             "--method",
             "-m",
-            help="base, auto or a scheme; may be repeated. Default: base, trivial, core, degree, "
-            "triangle, core-degree and auto.",
+            help="base, auto, learned-k or a scheme; may be repeated. Default: base, trivial, "
+            "core, degree, triangle, core-degree, learned-4 and auto.",
         ),
     ] = None,
     runs: Annotated[int, typer.Option(help="Splits into 80, 10 and 10 %.", min=2)] = 10,
@@ -185,8 +185,8 @@ def schemes(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Compare the base GNN, fixed schemes and --scheme auto on test samples: paired gains over
-    runs with splits of their own.
+    """Compare the base GNN, fixed and learned schemes and --scheme auto on test samples: paired
+    gains over runs with splits of their own.
 
     gpnn bench schemes MUTAG --runs 10 --log mutag.jsonl
     """

@@ -198,6 +198,7 @@ def train(
     Run the same command again to resume an interrupted training.
     """
     from ..data.split import calibration_splits, make_folds, make_split
+    from ..graph.learned import learned_parts
     from ..graph.refine import interaction_type
     from ..graph.schemes import get_scheme
     from ..graph.structure import Structure
@@ -264,7 +265,7 @@ def train(
     if interactions is not None or not auto:
         options["interactions"] = interaction_type(interactions or "edges")
     if not auto:
-        options["scheme"] = get_scheme(scheme).name
+        options["scheme"] = scheme if learned_parts(scheme) else get_scheme(scheme).name
     Structure.split(options)
     folder = out if out is not None else Path("models") / _stem(source)
     if folder.is_file():

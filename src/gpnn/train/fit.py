@@ -20,10 +20,12 @@ from ..errors import InputError
 from ..files import writing
 from ..graph.readers.files import InputNote
 from ..graph.vocabulary import UnseenColours
+from ..nn.learned import LearnedGPNN
 from ..nn.model import GPNN
 from ..options import Whole
 from .checkpoint import CHECKPOINT, describe_difference
 from .conformal import calibrate
+from .describe_learned import describe_learned
 from .device import pick_device
 from .loop import EpochReport, Trained, train_sets
 from .model_file import CARD, WEIGHTS, Loaded, Member, load_model, save_model
@@ -186,16 +188,24 @@ def _keep(
 ) -> Fitted:
     """Networks with the parts they know alone, and their metrics."""
     samples = setup.samples
+    learned: list[dict[str, Any]] = []
     by_place: dict[int, tuple[Member, list[dict[str, Any]], int, int]] = {}
     seconds = 0.0
     for own, trained in found:
         seconds += trained.curves.seconds
         for number, place in enumerate(own):
             net = trained.nets[number]
-            net.keep_parts(setup.own_parts(replicas[place]))
             shift, scale = (tuple(part.tolist()) for part in setup.scaling(replicas[place]))
             scaled = (shift, scale) if samples.task.scaled else ((), ())
-            member = Member(net.eval(), setup.own_vocabulary(replicas[place]), *scaled)
+            if isinstance(net, LearnedGPNN):
+                net, scheme = net.plain()
+                vocabulary = net.vocabulary
+                assert vocabulary is not None
+                learned.append(describe_learned(scheme, setup, replicas[place]))
+            else:
+                net.keep_parts(setup.own_parts(replicas[place]))
+                vocabulary = setup.own_vocabulary(replicas[place])
+            member = Member(net.eval(), vocabulary, *scaled)
             history = _history(trained, number, train)
             best, ran = trained.best_epoch[number], trained.epochs[number]
             by_place[place] = member, history, best, ran
@@ -229,6 +239,7 @@ def _keep(
         "splits": _unique([{p: getattr(one, p).tolist() for p in one.sizes} for one in splits]),
         "how": splits[0].how,
         "histories": [row[1] for row in rows],
+        **({"learned": learned} if learned else {}),
         **facts,
     }
     loaded = replace(loaded, about=about)
