@@ -92,7 +92,8 @@ def _relabelled(edges: Edges, rng: np.random.Generator) -> Graphs:
     ends = np.array(edges, np.int64)
     count = int(ends.max()) + 1
     ends = rng.permutation(count)[ends]
-    return Graphs.from_edges(ends[:, 0], ends[:, 1], count)
+    both = np.concatenate([ends, ends[:, ::-1]])
+    return Graphs.from_edges(both[:, 0], both[:, 1], count)
 
 
 class _Paths:
