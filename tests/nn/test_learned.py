@@ -131,6 +131,8 @@ def test_the_file_format_is_checked() -> None:
         {**content, "scale": [0.0] * 6},
         {**content, "first": content["first"][1:]},
         {**content, "shift": "x"},
+        {**content, "first": [[1.0], *content["first"][1:]]},
+        {**content, "second": []},
         {k: v for k, v in content.items() if k != "second"},
     ):
         with pytest.raises(InputError, match="learned"):

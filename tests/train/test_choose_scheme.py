@@ -125,7 +125,7 @@ def test_what_the_data_cannot_carry_is_left_out() -> None:
 
 
 def choose(samples: Samples, folder: Path, **more: Any) -> Chosen:
-    config = TrainConfig(epochs=8, batch_size=16, halve_every=4, device="cpu")
+    config = TrainConfig(epochs=6, batch_size=16, halve_every=3, device="cpu")
     return choose_scheme(samples, np.arange(len(samples)), SMALL, config, folder, **more)
 
 
@@ -146,7 +146,7 @@ def test_the_planted_scheme_is_found_and_the_choice_resumes(tmp_path: Path) -> N
 
 
 def test_random_labels_keep_the_base(tmp_path: Path) -> None:
-    found = choose(encode_samples(planted("none", 60)), tmp_path)
+    found = choose(encode_samples(planted("none", 40)), tmp_path)
     assert found.candidate.title == "base alone"
     assert "no gain over the base is established" in found.reason
 
@@ -164,12 +164,13 @@ def test_inner_folds_cover_the_pool_and_nothing_else() -> None:
 
 
 def test_estimators_choose_too(tmp_path: Path) -> None:
-    raw = planted("core", 60)
+    raw = planted("core", 40)
     y = raw.targets["class"].astype(int)
-    graphs = [raw.graphs[k] for k in range(60)]
+    graphs = [raw.graphs[k] for k in range(40)]
     model = GPNNClassifier(
-        "auto", "cross", layers=2, hidden=8, epochs=8, batch_size=16, random_state=0, device="cpu"
-    )
+        "auto", "cross", d=2, layers=1, hidden=8, epochs=6, batch_size=16, random_state=0,
+        device="cpu",
+    )  # fmt: skip
     model.fit(graphs, y)
     assert model.choice_.candidate.options["scheme"] == "core"
     model.save(tmp_path / "model")

@@ -131,6 +131,9 @@ class LearnedScheme:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> LearnedScheme:
         checked = _RULE.read("learned", content)
+        for name in ("first", "second"):
+            if len({len(row) for row in checked[name]}) != 1:
+                raise InputError(f"learned.{name} must be a table with rows of equal length.")
         arrays = {name: np.array(checked[name], np.float64) for name in _FIELDS}
         width, parts = len(arrays["first_bias"]), len(arrays["second_bias"])
         count = len(PROFILE)
