@@ -16,7 +16,21 @@ import numpy as np
 from .errors import InputError
 from .text import did_you_mean
 
-__all__ = ["MAX_WALKS", "RULES", "Choice", "Flag", "Number", "Rule", "Whole", "check_options"]
+__all__ = [
+    "AUTO",
+    "MAX_WALKS",
+    "RULES",
+    "Choice",
+    "Flag",
+    "Number",
+    "Rule",
+    "Whole",
+    "check_options",
+]
+
+
+AUTO = "auto"
+"""What stands for a scheme that is to be chosen from the data."""
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def test_train_with_distances(table: Path, tmp_path: Path) -> None:
 def test_a_baseline_has_no_radius(table: Path, tmp_path: Path) -> None:
     words = ["train", str(table), "--out", str(tmp_path / "m"), "--baseline", "--distances"]
     run(*words, fails="leave out --d, --distances, --labels and --join")
-    run(*words[:2], "--minutes", "3", fails="give --effort thorough with it")
+    run(*words[:2], "--minutes", "3", fails="give --scheme auto or --effort thorough with it")
     run(*words[:2], "--model", "cin", "--baseline", fails="--model cin or --baseline")
 
 

@@ -831,7 +831,7 @@ def checkpoint(rng: Random, folder: Path) -> Enter:
 @door
 def records(rng: Random, folder: Path) -> Enter:
     from gpnn.reproduce.runs import Runs
-    from gpnn.reproduce.search_log import LOG, TrialLog
+    from gpnn.train.search_log import LOG, TrialLog
 
     values = [{"fold": 0, "seed": 1, "value": 0.5}]
     one = {"key": "a:tu-1", "mean": 0.5, "std": 0.1, "values": values, "seconds": 1.0}

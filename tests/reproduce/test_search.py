@@ -26,10 +26,11 @@ from gpnn.reproduce.jobs import Row
 from gpnn.reproduce.protocols import get_protocol
 from gpnn.reproduce.recipe import Recipe, read_recipe
 from gpnn.reproduce.search import Search, Searched, run_search
-from gpnn.reproduce.search_log import LOG
 from gpnn.reproduce.search_space import SearchSpace
 from gpnn.reproduce.search_trial import rung_recipe, validation_replicas
+from gpnn.train import halving
 from gpnn.train.replica import Curves, Paused, Replica, Schedule
+from gpnn.train.search_log import LOG
 from train.cycles import samples
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -279,6 +280,7 @@ def late_in_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 1.0, 100.0, 100.0])  # at the start, before the trial, in the trial
     patched = SimpleNamespace(time=lambda: next(clock), perf_counter=time.perf_counter)
     monkeypatch.setattr(module, "time", patched)
+    monkeypatch.setattr(halving, "time", patched)
 
 
 def test_the_trial_at_work_is_left_when_time_is_up(

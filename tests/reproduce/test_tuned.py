@@ -23,11 +23,11 @@ from gpnn.reproduce.report import to_markdown
 from gpnn.reproduce.results import collect
 from gpnn.reproduce.run_job import record_key
 from gpnn.reproduce.search import Search, Searched
-from gpnn.reproduce.search_log import Trial
 from gpnn.reproduce.search_space import SearchSpace
 from gpnn.reproduce.tables import columns, jobs_of, make_job
 from gpnn.reproduce.tuned import TUNED, compared_rows, run_searches, tuned_recipe
 from gpnn.reproduce.width import count_parameters, sized_options
+from gpnn.train.search_log import Trial
 from train.cycles import samples
 
 LOGS = Path(__file__).parents[2] / "docs" / "results" / "searches"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ._shared import notes
 
 if TYPE_CHECKING:
-    from ..reproduce.search import Progress
-    from ..reproduce.search_log import Trial
+    from ..train.halving import Progress
+    from ..train.search_log import Trial
 
 __all__ = ["search_progress", "short"]
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from ..graph.graphs import Graphs
+    from ..graph.registry import Scheme as Rule
 
 __all__ = [
     "Data",
@@ -23,10 +24,12 @@ __all__ = [
     "Scheme",
     "Schemes",
     "Source",
+    "TrainScheme",
     "command_line",
     "emit",
     "load",
     "notes",
+    "scheme_rule",
     "show",
     "working",
 ]
@@ -41,6 +44,16 @@ Source = Annotated[
 ]
 Scheme = Annotated[
     str, typer.Option("--scheme", "-s", help="Partitioning scheme; see 'gpnn schemes'.")
+]
+TrainScheme = Annotated[
+    str,
+    typer.Option(
+        "--scheme",
+        "-s",
+        help="Partitioning scheme, see 'gpnn schemes'; auto: chosen on inner folds of the training "
+        "and validation samples, the base GNN alone among the candidates; learned-4: four parts "
+        "that are learned with the network.",
+    ),
 ]
 Schemes = Annotated[
     list[str] | None, typer.Option("--scheme", "-s", help="Partitioning scheme; may be repeated.")
@@ -57,6 +70,18 @@ def notes() -> Console:
     from ._console import PlainConsole
 
     return PlainConsole(stderr=True, highlight=False, markup=False)
+
+
+def scheme_rule(name: str) -> Rule:
+    """A scheme by its name, or the one that the model in a folder has, learned ones among them."""
+    from ..files import user_path
+    from ..graph.schemes import get_scheme
+
+    if not (user_path(name) / "model.json").is_file():
+        return get_scheme(name)
+    from ..train.model_file import load_model
+
+    return get_scheme(load_model(name).config.structure.scheme)
 
 
 def command_line(*left_out: str) -> str:

@@ -146,6 +146,7 @@ def document(source: str, samples: Samples, fitted: Fitted, folder: Path) -> dic
         "spread": {part: fitted.spread(part) for part in fitted.metrics},
         "members": list(fitted.members),
         "histories": list(fitted.histories),
+        **({"learned": about["learned"]} if "learned" in about else {}),
     }
 
 
@@ -175,7 +176,24 @@ def show_fitted(fitted: Fitted, folder: Path, files: list[Path]) -> None:
         shown = f": 90 % intervals {widths}" if widths else ": probabilities"
         show(f"calibrated on {known['rows']:,} rows that chose nothing{shown}")
         show(*(f"note: {text}" for text in known["warned"]))
+    for number, one in enumerate(fitted.loaded.about.get("learned", ())):
+        of = f" of network {number + 1}" if len(fitted.members) > 1 else ""
+        show(*learned_lines(one, of))
     show(f"model {folder}, {', '.join(map(str, files))}")
+
+
+def learned_lines(learned: dict[str, Any], of: str = "") -> list[str]:
+    """The parts of a learned scheme, and the tree that imitates it."""
+    sizes, dead = learned["vertices"], learned["dead"]
+    total = max(1, sum(sizes))
+    shares = ", ".join(f"part {j + 1} {n / total:.0%}" for j, n in enumerate(sizes) if n)
+    unused = f"; dead: part {', '.join(map(str, dead))}" if dead else ""
+    return [
+        f"scheme {learned['scheme']}{of}: {shares} of the training vertices{unused}; "
+        f"{learned['cross']:.0%} cross edges",
+        f"a tree that gives the same part for {learned['fidelity']:.1%} of the vertices:",
+        learned["tree"].rstrip(),
+    ]
 
 
 def _one_network(fitted: Fitted) -> list[str]:

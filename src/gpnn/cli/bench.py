@@ -148,6 +148,61 @@ def molecules(
     _deliver(result, to_markdown(result, command), out, json)
 
 
+@app.command("schemes")
+def schemes(
+    source: Annotated[
+        str, typer.Argument(help="A dataset, table or folder with labels, or planted:core …")
+    ],
+    target: Target = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method",
+            "-m",
+            help="base, auto, learned-k or a scheme; may be repeated. Default: base, trivial, "
+            "core, degree, triangle, core-degree, learned-4 and auto.",
+        ),
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Splits into 80, 10 and 10 %.", min=2)] = 10,
+    interactions: Annotated[
+        str | None,
+        typer.Option("--interactions", "-i", help="Of all networks. Default: edges; auto chooses."),
+    ] = None,
+    d: Annotated[int | None, typer.Option("--d", help="Of all networks. Default: 1.")] = None,
+    distances: Annotated[
+        bool | None, typer.Option("--distances/--no-distances", help="Of all networks.")
+    ] = None,
+    layers: Annotated[int, typer.Option(help="Number of layers.")] = 3,
+    hidden: Annotated[int, typer.Option(help="Width of the layers.")] = 64,
+    epochs: Annotated[int | None, typer.Option(help="Default: as 'gpnn train'.", min=1)] = None,
+    minutes: Annotated[float, typer.Option(help="Of a choice of auto, at most.")] = 10.0,
+    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    threads: Threads = 1,
+    log: Annotated[
+        Path | None, typer.Option(help="File of finished trainings: the race resumes there.")
+    ] = None,
+    out: Out = None,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Compare the base GNN, fixed and learned schemes and --scheme auto on test samples: paired
+    gains over runs with splits of their own.
+
+    gpnn bench schemes MUTAG --runs 10 --log mutag.jsonl
+    """
+    from ..bench.schemes import METHODS, run_schemes_bench, to_markdown
+
+    use_threads(threads)
+    model = {"interactions": interactions, "d": d, "distances": distances}
+    result = run_schemes_bench(
+        source, target, method or METHODS, runs,
+        {k: v for k, v in model.items() if v is not None} | {"layers": layers, "hidden": hidden},
+        {"device": device} | ({} if epochs is None else {"epochs": epochs}),
+        minutes, data, log, _progress(),
+    )  # fmt: skip
+    _deliver(result, to_markdown(result, command_line("--out", "-o", "--log")), out, json)
+
+
 @app.command("peers")
 def peers(
     device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InputError
-from ._shared import Data, Json, Schemes, Source, emit, load, notes, working
+from ._shared import Data, Json, Schemes, Source, emit, load, notes, scheme_rule, working
 
 if TYPE_CHECKING:
     from ..graph.graphs import Graphs
@@ -34,7 +34,7 @@ def draw(
     from ..plots.save import check_format, save
 
     check_format(out)
-    rules = [get_scheme(name) for name in scheme or ()]
+    rules = [scheme_rule(name) for name in scheme or ()]
     graphs = _with_symbols(source, load(source, data))
     if len(graphs) == 0:
         raise InputError(f"'{source}' has no graphs: there is nothing to draw.")

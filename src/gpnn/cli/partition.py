@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError
-from ._shared import Data, Json, Scheme, Source, emit, load, notes, show, working
+from ._shared import Data, Json, Scheme, Source, emit, load, notes, scheme_rule, show, working
 
 if TYPE_CHECKING:
     from ..graph.partition import Partition
@@ -27,10 +27,11 @@ def partition(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Partition a graph or a dataset and list the parts."""
-    from ..graph.schemes import get_scheme
+    """Partition a graph or a dataset and list the parts.
 
-    rule = get_scheme(scheme)
+    The scheme may also be the folder of a model, whose scheme is taken: a learned one, say.
+    """
+    rule = scheme_rule(scheme)
     if out is not None and out.suffix not in (".csv", ".npz"):
         raise InputError(f"Cannot write '{out}': give a name that ends in .csv or .npz.")
     if out is not None:

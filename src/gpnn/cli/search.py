@@ -211,7 +211,7 @@ def _document(plan: Search, found: Searched, folder: Path) -> dict[str, Any]:
 def _show(plan: Search, found: Searched) -> None:
     from rich.table import Table
 
-    from ..reproduce.search import ranked
+    from ..train.halving import ranked
 
     if found.best is None:
         reasons = [trial.reason for trial in found.trials if trial.reason]

@@ -12,7 +12,8 @@ from ..errors import InputError
 from ._learn import Device, Smiles, Strict, Target, Threads, TrainSource, samples_of, use_threads
 from ._progress import progress
 from ._ranks import be_quiet_unless_first
-from ._shared import Data, Json, Scheme, emit, notes, show, working
+from ._scheme_choice import AUTO, choice_table, choose, draw_choice
+from ._shared import Data, Json, TrainScheme, emit, notes, show, working
 from ._train_report import (
     comparison,
     document,
@@ -71,7 +72,8 @@ def train(
         str, Option(help="quick, standard or thorough, for tables of molecules.")
     ] = "standard",
     minutes: Annotated[
-        float | None, Option(help="Time budget of the search of --effort thorough. Default: 10.")
+        float | None,
+        Option(help="Time budget of --scheme auto or of --effort thorough. Default: 10."),
     ] = None,
     folds: Annotated[
         int | None,
@@ -120,10 +122,11 @@ def train(
     out: Annotated[
         Path | None, Option("--out", "-o", help="Folder of the model. Default: models/NAME.")
     ] = None,
-    scheme: Scheme = "core-degree",
+    scheme: TrainScheme = "core-degree",
     interactions: Annotated[
-        str, Option("--interactions", "-i", help="cross, edges or pairs.")
-    ] = "edges",
+        str | None,
+        Option("--interactions", "-i", help="cross, edges or pairs. Default: edges."),
+    ] = None,
     d: Annotated[
         int | None,
         Option(
@@ -200,6 +203,8 @@ def train(
     """
     from ..data.prepared_folder import PreparedSamples
     from ..data.split import calibration_splits, make_folds, make_split
+    from ..graph.learned import learned_parts
+    from ..graph.refine import interaction_type
     from ..graph.schemes import get_scheme
     from ..graph.structure import Structure
     from ..nn.ranks import join_ranks, rank
@@ -229,15 +234,23 @@ def train(
     if folds is not None and (baselines or effort == "thorough" or split == "column"):
         raise InputError("--folds goes neither with --baselines nor with --effort thorough, and "
                          "makes its own split.")  # fmt: skip
-    if minutes is not None and effort != "thorough":
-        raise InputError("--minutes is the time of a search: give --effort thorough with it.")
+    auto = scheme == AUTO
+    if minutes is not None and effort != "thorough" and not auto:
+        raise InputError(
+            "--minutes is the time of a search: give --scheme auto or --effort thorough with it."
+        )
+    if auto:
+        _check_auto(
+            {"--folds": folds, "--calibrate": calibrate, "--baseline": baseline,
+             f"--model {model}": chosen, "--effort thorough": effort == "thorough"}
+        )  # fmt: skip
     epochs_for(1, effort)
     use_threads(threads)
     if join_ranks() > 1:
-        if baselines or effort == "thorough" or not device.startswith(("auto", "cpu")):
+        if baselines or auto or effort == "thorough" or not device.startswith(("auto", "cpu")):
             raise InputError(
-                "Several processes train one network on the CPU: leave out --baselines, --effort "
-                "thorough and --device cuda."
+                "Several processes train one network on the CPU: leave out --baselines, --scheme "
+                "auto, --effort thorough and --device cuda."
             )
         device = "cpu"
         be_quiet_unless_first()
@@ -252,8 +265,6 @@ def train(
         "base": None if base == "none" else base,
     }  # fmt: skip
     options: dict[str, Any] = {
-        "scheme": get_scheme(scheme).name,
-        "interactions": interactions,
         "layers": layers,
         "labels": labels,
         "walks": walks,
@@ -265,6 +276,10 @@ def train(
     if base == "none":
         options["base"] = None
     options |= chosen
+    if interactions is not None or not auto:
+        options["interactions"] = interaction_type(interactions or "edges")
+    if not auto:
+        options["scheme"] = scheme if learned_parts(scheme) else get_scheme(scheme).name
     Structure.split(options)
     folder = out if out is not None else Path("models") / _stem(source)
     if folder.is_file():
@@ -274,10 +289,10 @@ def train(
         split_column=split_column, valid=valid, test=test,
     )  # fmt: skip
     if isinstance(samples, PreparedSamples):
-        if baseline or chosen or baselines or effort == "thorough":
+        if baseline or chosen or baselines or auto or effort == "thorough":
             raise InputError(
-                f"{source} was prepared for a GPNN: --baseline, --model, --baselines and --effort "
-                "thorough need the table itself."
+                f"{source} was prepared for one GPNN: --baseline, --model, --baselines, --scheme "
+                "auto and --effort thorough need the table itself."
             )
         options |= _structure_of(context, samples, options)
     if folds is not None and samples.split is not None:
@@ -295,7 +310,7 @@ def train(
     first = (splits or [parts])[0]
     if samples.from_smiles:
         given["epochs"] = epochs or epochs_for(len(first.train), effort)
-        options = ({} if baseline or chosen else MOLECULES) | options
+        options = ({} if baseline or chosen or auto else MOLECULES) | options
     elif effort != "standard":
         raise InputError("--effort is for tables of molecules. Set --epochs for other graphs.")
     config = TrainConfig.sized(len(first.train), **given)
@@ -303,27 +318,36 @@ def train(
     tell_cells(model, samples)
     if effort == "thorough":
         options, config = _search(samples, parts, options, config, folder, minutes or 10.0, fresh)
+    choice, files = None, list[Path]()
+    if auto:
+        choice = choose(samples, parts, options, config, folder, split, minutes, fresh)
+        options = choice.applied(options)
+        files = [draw_choice(choice, folder, _stem(source))]
     with progress(folder, config.epochs) as (started, tick):
         fitted = fit(
             samples, options, config, splits or parts, ensemble=1 if splits else ensemble,
             folder=folder, report=tick, started=started, fresh=fresh,
+            facts={} if choice is None else {"choice": choice.to_dict()},
         )  # fmt: skip
     if rank() > 0:
         return
     compared = _baselines(samples, options, config, parts, fitted, seed) if baselines else []
     metric = fitted.loaded.about["metric"]
     reached = fitted.metrics.get("test", {}).get(metric)
-    files = [folder / "curves.png"]
+    files.insert(0, folder / "curves.png")
     title = f"{_stem(source)}: {kind_of(fitted)}"
     save(draw_curves(fitted.histories, metric, fitted.best_epochs, title, reached), files[0])
     if fitted.out_of_fold is not None:
         files.append(folder / "folds.csv")
-        write_folds(files[1], samples, fitted)
+        write_folds(files[-1], samples, fitted)
     if fitted.resumed and fitted.resumed == max(fitted.loaded.about["epochs"]):
         notes().print("the run was finished already: nothing was trained")
     if json:
-        emit(document(source, samples, fitted, folder) | {"baselines": compared})
+        made = document(source, samples, fitted, folder) | {"baselines": compared}
+        emit(made if choice is None else made | {"choice": choice.to_dict()})
     else:
+        if choice is not None:
+            show(choice_table(choice))
         show_fitted(fitted, folder, files)
         if compared:
             show(comparison(compared, len(parts.test)))
@@ -344,7 +368,20 @@ def _structure_of(
 
 
 def _stem(source: str) -> str:
+    if source.startswith("planted:"):
+        return source.replace(":", "-").split(",")[0]
     return Path(source.split(":")[0]).name.split(".")[0] or "model"
+
+
+def _check_auto(given: dict[str, Any]) -> None:
+    """Refuse what would measure or fix what the choice is made from."""
+    wrong = [name for name, value in given.items() if value]
+    if wrong:
+        raise InputError(
+            f"--scheme {AUTO} chooses on the training and validation samples, the base alone among "
+            f"others: leave out {', '.join(wrong)}. (To measure the choice itself: "
+            "'gpnn bench schemes'.)"
+        )
 
 
 def _search(

@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..files import exists, user_path
 from .encoder import Encoder
 from .formats import STDIN
+from .planted import is_planted, read_planted
 from .raw import MOLECULE, Raw
 from .table import TableChoice, is_table, read_molecules, read_table
 
@@ -45,6 +46,8 @@ def read_source(
             "--valid, --test, --split-column and columns as --descriptors go with a table of "
             f"molecules, and {source} is none."
         )
+    if is_planted(source):
+        return _planted(source)
     if source.startswith("smiles:"):
         return read_molecules([source.removeprefix("smiles:")])
     if not exists(path):
@@ -67,6 +70,17 @@ def read_source(
 
         return read_graph_folder(path, names)
     return plain(resolve(str(path), data))
+
+
+def _planted(source: str) -> Raw:
+    """A planted family, or one graph of it as ``planted:core:5``."""
+    name, _, index = source.rpartition(":")
+    if not is_planted(name):
+        return read_planted(source)
+    raw = read_planted(name)
+    if not index.isdecimal() or int(index) >= len(raw.graphs):
+        raise InputError(f"{name} has graphs 0 to {len(raw.graphs) - 1}, not {index!r}.")
+    return raw.take(np.arange(len(raw.graphs)) == int(index))
 
 
 def _by_name(source: str, read: Callable[[str], Raw]) -> Raw:

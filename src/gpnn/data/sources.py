@@ -1,6 +1,7 @@
 """What a person types as the source of graphs.
 
-In this order: ``g6:TEXT`` and ``smiles:TEXT``; a path, or one graph of the file as ``FILE:5``
+In this order: ``g6:TEXT``, ``smiles:TEXT`` and ``planted:FAMILY``
+(:mod:`gpnn.data.planted`); a path, or one graph of the file as ``FILE:5``
 (counted from 0); a dataset, or one graph of it as ``MUTAG:5``; a bare text that is graph6 or
 SMILES, but not both.
 """
@@ -15,6 +16,7 @@ from ..errors import InputError
 from ..files import exists, user_path
 from ..graph.graphs import Graphs
 from ..text import did_you_mean
+from .planted import is_planted, read_planted
 
 __all__ = ["bare_kind", "no_source", "resolve"]
 
@@ -30,6 +32,11 @@ def resolve(text: str, data: str | Path | None = None) -> Graphs:
         return _graph6(rest)
     if colon and kind == "smiles":
         return _smiles(rest)
+    if is_planted(text):
+        name, _, index = text.rpartition(":")
+        one = is_planted(name)
+        graphs = read_planted(name if one else text).graphs
+        return _pick(graphs, name, index) if one else graphs
     if text and exists(user_path(text)):
         from ..graph.readers import read_graphs
 

@@ -19,7 +19,7 @@ from .samples import Samples
 from .scaffolds import repeated_molecules, scaffold_of
 from .tasks import Task
 
-__all__ = ["SPLITS", "Split", "calibration_splits", "make_folds", "make_split"]
+__all__ = ["SPLITS", "Split", "calibration_splits", "inner_folds", "make_folds", "make_split"]
 
 IntArray = NDArray[np.int64]
 
@@ -205,6 +205,22 @@ def calibration_splits(
         train = np.setdiff1d(pool, np.concatenate([valid, held]))
         out.append(Split(train, valid, split.test, split.how, held))
     return out
+
+
+def inner_folds(
+    samples: Samples, pool: IntArray, count: int, seed: int = 0, kind: str | None = None
+) -> list[Split]:
+    """Folds of some samples, to choose with: fold k validates, the others train, nothing tests.
+    ``kind``: as in :func:`make_folds`."""
+    pool = np.sort(pool)
+    if len(pool) < 2 * count:
+        raise InputError(f"{len(pool)} samples are too few to choose with {count} folds of them.")
+    parts = _cut_folds(samples, pool, count, seed, kind)
+    none = np.zeros(0, np.int64)
+    return [
+        Split(np.setdiff1d(pool, valid), valid, none, f"inner fold {k + 1} of {count}")
+        for k, valid in enumerate(parts)
+    ]
 
 
 def _labelled(samples: Samples) -> IntArray:

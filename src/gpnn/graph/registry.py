@@ -26,6 +26,7 @@ __all__ = [
     "SchemeFamily",
     "add_scheme",
     "get_scheme",
+    "install_scheme",
     "list_schemes",
     "register_scheme",
 ]
@@ -132,6 +133,14 @@ def add_scheme(scheme: S) -> S:
         raise InputError(f"There is a scheme '{scheme.name}' already. Choose another name.")
     _registry[scheme.name] = scheme
     return scheme
+
+
+def install_scheme(scheme: Scheme) -> Scheme:
+    """Put a scheme into the registry under a name that says what it does, so that the same name is
+    the same scheme; the one that is there where there is one."""
+    found = _registry.setdefault(scheme.name, scheme)
+    assert isinstance(found, Scheme)
+    return found
 
 
 def list_schemes() -> list[Scheme | SchemeFamily]:

@@ -87,6 +87,12 @@ def _orbit(graphs: Graphs) -> IntArray:
     return orbit_colours(graphs)
 
 
+def _profile(graphs: Graphs) -> IntArray:
+    from .learned import profile
+
+    return profile(graphs)
+
+
 def _texts(name: str) -> tuple[str, str, str]:
     found = next(scheme for scheme in list_schemes() if scheme.name == name)
     return found.definition, found.cost, found.power
@@ -214,5 +220,16 @@ add_scheme(
         "individualised in turn, the multiset of outcomes",
         "polynomial: O(Σ_v |ego(v)| · rounds · |E(ego(v))|)",
         "incomparable with 1-WL, at most ego-r",
+    )
+)
+add_scheme(
+    Scheme(
+        "profile",
+        _profile,
+        "degree, core number, onion layer, triangles and return probabilities in bins: what "
+        "learned schemes read",
+        "O(|E|^1.5 + |V| · |E|) per graph",
+        "incomparable with 1-WL",
+        6,
     )
 )

@@ -182,11 +182,7 @@ class PairEmbedding(nn.Module):
 
     def forward(self, rows: Tensor) -> Tensor:
         left, kind, right, label, hops, own, other = rows.unbind(-1)
-        if self.factored:
-            out = lookup(self.left, left) * lookup(self.kind, kind) * lookup(self.right, right)
-        else:
-            parts = self.table.shape[-2]
-            out = lookup(self.table.flatten(-4, -2), (left * KINDS + kind) * parts + right)
+        out = self.colours(left, kind, right)
         if self.label is not None:
             out = out + lookup(self.label, label.clamp(max=self.label.shape[-2] - 1))
         if self.hops is not None:
@@ -195,6 +191,13 @@ class PairEmbedding(nn.Module):
             if table is not None:
                 out = out + lookup(table, code.clamp(max=table.shape[-2] - 1))
         return out
+
+    def colours(self, left: Tensor, kind: Tensor, right: Tensor) -> Tensor:
+        """The vectors of triples (λ_V(v), kind, λ_V(u))."""
+        if self.factored:
+            return lookup(self.left, left) * lookup(self.kind, kind) * lookup(self.right, right)
+        parts = self.table.shape[-2]
+        return lookup(self.table.flatten(-4, -2), (left * KINDS + kind) * parts + right)
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}(parts={len(self.keys)}, features={self.features})"

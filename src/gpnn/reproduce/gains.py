@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..train.paired import holm, student_p
 from .protocols import Summary
 from .results import Entry, Part
 
@@ -57,23 +58,9 @@ def gains_of(parts: Sequence[Part]) -> list[Gain]:
     return [replace(one, corrected=corrected.get(id(one))) for one in found]
 
 
-def holm(values: Sequence[float]) -> list[float]:
-    """p-values after Holm's correction, in their order."""
-    order = sorted(range(len(values)), key=lambda place: values[place])
-    corrected, highest = [0.0] * len(values), 0.0
-    for rank, place in enumerate(order):
-        highest = max(highest, min(1.0, (len(values) - rank) * values[place]))
-        corrected[place] = highest
-    return corrected
-
-
 def _p_value(gain: Summary, entry: Entry) -> float | None:
-    from scipy.stats import t
-
     record = entry.record
     if record is None or gain.error is None:
         return None
     units = record["folds"] if record["folds"] > 1 else record["seeds"]
-    if gain.error == 0:
-        return 0.0 if gain.mean else 1.0
-    return float(2 * t.sf(abs(gain.mean / gain.error), units - 1))
+    return student_p(gain.mean, gain.error, units - 1, sides=2)

@@ -22,6 +22,7 @@ from typing import Any
 
 from ..lock import locked
 from ..train.device import pick_device
+from ..train.halving import PIECE, OutOfTime
 from ..train.loop import groups_of, train_staged, uses_resident
 from ..train.peer_memory import most_replicas
 from ..train.replica import Curves, Paused, Schedule
@@ -36,7 +37,6 @@ from .runs import Runs
 from .width import sized_options
 
 __all__ = [
-    "OutOfTime",
     "PreparedJob",
     "is_done",
     "prepare_ahead",
@@ -45,19 +45,12 @@ __all__ = [
     "run_job",
 ]
 
-PIECE = 120
-"""Replicas that are trained at once, at most."""
-
 CURVES = "curves.npz"
 """Of a piece, in its folder."""
 
 Progress = Callable[[float], bool]
 """Called with the share that is done, 0 where there is nothing to report; returns whether to
 continue."""
-
-
-class OutOfTime(Exception):
-    """The time given is spent; what was done so far is kept."""
 
 
 def is_done(job: Job, records: dict[str, Any]) -> bool:

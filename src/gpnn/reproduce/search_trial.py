@@ -8,7 +8,6 @@ validation curve, so that one epoch counts for all.
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,22 +19,19 @@ import numpy as np
 from ..data.samples import Samples
 from ..errors import InputError
 from ..options import Number, Whole, check_options
+from ..train.halving import RUNGS, measured, train_checkpointed
 from ..train.loop import train_replicas
-from ..train.replica import Curves, Paused, Replica
+from ..train.replica import Replica
+from ..train.search_log import Trial
 from .jobs import Job, Row, key_of
 from .protocols import get_protocol
-from .protocols.base import best_epoch
 from .recipe import Recipe
-from .run_job import OutOfTime
-from .search_log import Trial
 from .search_space import SearchSpace
 from .width import sized_options
 
-__all__ = ["PER_REPLICA", "RUNGS", "Search", "rung_recipe", "train_trials", "validation_replicas"]
+__all__ = ["PER_REPLICA", "Search", "rung_recipe", "train_trials", "validation_replicas"]
 
 QUICK_EPOCHS, QUICK_MODELS = 4, 2
-RUNGS = (0.25, 0.5, 1.0)
-"""The share of a search's epochs that a trial gets in every rung."""
 PER_REPLICA = ("lr", "weight_decay", "dropout")
 """Fields in which models that are trained side by side may differ."""
 
@@ -138,14 +134,15 @@ def train_trials(
     folder = out / "work" / key_of([rung, *map(dict, settings)])
     reason, curves = "", None
     try:
-        curves = _train(
+        curves = train_checkpointed(
             folder,
             samples,
             sized_options(samples, Job(recipes[0], search.row, "search")),
             [replica for own in models for replica in own],
             recipes[0].schedule(),
-            device=device,
-            progress=progress,
+            device,
+            progress,
+            train_replicas,
         )
     except InputError as error:  # too large for the memory, say
         if len(numbers) > 1:
@@ -153,43 +150,12 @@ def train_trials(
             rest = (rung, samples, out, data, device, progress)
             return [t for n, own in each for t in train_trials(search, [n], [own], *rest)]
         reason = str(error)
-    except Paused:
-        raise OutOfTime from None
-    shutil.rmtree(folder, ignore_errors=True)
     seconds = round(time.perf_counter() - began, 3)
     trials, at = [], 0
     for number, values, recipe, own in zip(numbers, settings, recipes, models, strict=True):
         trial = Trial(number, rung, recipe.epochs, dict(values), seconds=seconds, reason=reason)
         if curves is not None:
-            trial = _measured(trial, curves, slice(at, at + len(own)))
+            trial = measured(trial, curves, slice(at, at + len(own)))
         at += len(own)
         trials.append(trial)
     return trials
-
-
-def _train(folder: Path, *words: Any, **options: Any) -> Curves:
-    """A checkpoint of other code, or a damaged one, is forgotten."""
-    try:
-        return train_replicas(*words, folder=folder, **options)
-    except InputError:
-        if not folder.is_dir():
-            raise
-        shutil.rmtree(folder)
-        return train_replicas(*words, folder=folder, **options)
-
-
-def _measured(trial: Trial, curves: Curves, own: slice) -> Trial:
-    """Mean and deviation over the models at the best epoch (from 1) of the mean curve."""
-    valid = curves.valid[own]
-    mean = valid.mean(axis=0)
-    if not np.isfinite(mean).any():
-        return replace(trial, reason="nothing could be measured")
-    epoch = best_epoch(mean, curves.metric)
-    chosen = valid[:, epoch]
-    return replace(
-        trial,
-        value=float(mean[epoch]),
-        std=float(chosen.std(ddof=1)) if len(chosen) > 1 else None,
-        epoch=epoch + 1,
-        parameters=curves.parameters,
-    )

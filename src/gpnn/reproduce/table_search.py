@@ -18,11 +18,11 @@ from ..data.samples import Samples
 from ..data.split import Split
 from ..errors import InputError
 from ..graph.structure import Structure
+from ..train.search_log import Trial
 from ..train.train_config import TrainConfig
 from .jobs import BASES, Row
 from .recipe import NETWORK, Recipe
 from .search import Search, Searched, run_search
-from .search_log import Trial
 from .search_space import SearchSpace
 
 __all__ = ["SPACE", "search_table"]

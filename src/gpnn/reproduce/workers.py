@@ -22,10 +22,11 @@ from ..errors import InputError, OutputError, explained
 from ..files import write_bytes
 from ..lock import locked
 from ..plugins import load_plugins_of_parent
+from ..train.halving import OutOfTime
 from .jobs import Job
 from .prefetch import Prefetch
 from .ray_engine import Task, cluster, has_gpus, run_tasks
-from .run_job import OutOfTime, PreparedJob, prepare_ahead, run_job
+from .run_job import PreparedJob, prepare_ahead, run_job
 from .runs import Runs
 
 __all__ = ["Outcome", "Settings", "Watch", "run_all"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -24,6 +25,8 @@ from ..data.split import Split, calibration_splits, make_folds, make_split
 from ..data.targets import check_labels, class_names
 from ..data.tasks import Task
 from ..errors import InputError
+from ..options import AUTO
+from .choose_scheme import Chosen, choose_scheme
 from .fit import fit
 from .model_file import Loaded, load_model, save_model
 from .setup import named_model
@@ -45,7 +48,10 @@ class GPNNEstimator(BaseEstimator):
 
     Args:
         scheme, interactions, d, distances, labels, walks, layers: as in
-            :class:`~gpnn.graph.structure.Structure`.
+            :class:`~gpnn.graph.structure.Structure`. ``scheme="auto"`` chooses scheme,
+            interactions, d and distances, or the base GNN alone, on inner folds of the graphs
+            (:mod:`gpnn.train.choose_scheme`); what differs from the defaults is not chosen.
+        minutes: time of that choice, at most.
         hidden, block, join, virtual_node, readout, gpnn: as in
             :class:`~gpnn.nn.config.GPNNConfig`.
         model: ``gpnn``, or another method by name (``cin``, ``esan``, …, see
@@ -71,6 +77,8 @@ class GPNNEstimator(BaseEstimator):
         history_: one record per epoch, of the first network; ``best_epoch_``: the one kept.
         out_of_fold_: with ``folds``, the answer for every graph by the network that did not see it.
         fold_scores_: with ``folds``, the metrics of every fold left out.
+        choice_: with ``scheme="auto"``, what was chosen and why
+            (:class:`~gpnn.train.choose_scheme.Chosen`).
     """
 
     _task: ClassVar[Task | None] = None
@@ -104,6 +112,7 @@ class GPNNEstimator(BaseEstimator):
         ensemble: int = 1,
         folds: int | None = None,
         calibrate: bool = False,
+        minutes: float = 10.0,
         device: str = "auto",
         random_state: Any = None,
     ) -> None:
@@ -134,6 +143,7 @@ class GPNNEstimator(BaseEstimator):
         self.ensemble = ensemble
         self.folds = folds
         self.calibrate = calibrate
+        self.minutes = minutes
         self.device = device
         self.random_state = random_state
 
@@ -205,18 +215,34 @@ class GPNNEstimator(BaseEstimator):
             if folds is not None:
                 raise InputError("Give either folds or calibrate, not both.")
             split, ensemble = calibration_splits(samples, split, ensemble, seed), 1
-        fitted = fit(
-            samples,
-            {name: _plain(value) for name, value in options.items()},
-            TrainConfig(seed=seed, **settings),
-            split,
-            ensemble=ensemble,
-        )
-        loaded = fitted.loaded
-        self._keep(replace(loaded, about={**loaded.about, **facts}))
+        config = TrainConfig(seed=seed, **settings)
+        options = {name: _plain(value) for name, value in options.items()}
+        if self.scheme == AUTO:
+            self.choice_ = self._chosen(samples, split, options, config)
+            options = self.choice_.applied(options)
+            facts["choice"] = self.choice_.to_dict()
+        fitted = fit(samples, options, config, split, ensemble=ensemble, facts=facts)
+        self._keep(fitted.loaded)
         if fitted.out_of_fold is not None:
             self.out_of_fold_ = fitted.out_of_fold.double().numpy()
             self.fold_scores_ = [one["test"] for one in fitted.members]
+
+    def _chosen(
+        self, samples: Samples, split: Any, options: dict[str, Any], config: TrainConfig
+    ) -> Chosen:
+        """The choice of ``scheme="auto"``, on all graphs that train or validate."""
+        if not isinstance(split, Split) or self.model != "gpnn" or not self.gpnn:
+            raise InputError(
+                f"scheme='{AUTO}' chooses on all graphs of fit, the base alone among others: leave "
+                "out folds, calibrate, model and gpnn=False."
+            )
+        usual = GPNNEstimator().get_params()
+        free = ("interactions", "d", "distances")
+        fixed = {k: v for k, v in options.items() if k not in free or v != usual[k]}
+        fixed.pop("scheme")
+        pool = np.concatenate([split.train, split.valid])
+        with tempfile.TemporaryDirectory(prefix="gpnn-schemes-") as folder:
+            return choose_scheme(samples, pool, fixed, config, Path(folder), self.minutes)
 
     def _keep(self, loaded: Loaded) -> None:
         self.model_ = loaded

@@ -20,11 +20,13 @@ from ..errors import InputError
 from ..files import writing
 from ..graph.readers.files import InputNote
 from ..graph.vocabulary import UnseenColours
+from ..nn.learned import LearnedGPNN
 from ..nn.model import GPNN
 from ..nn.ranks import rank, together
 from ..options import Whole
 from .checkpoint import CHECKPOINT, describe_difference
 from .conformal import calibrate
+from .describe_learned import describe_learned
 from .device import pick_device
 from .loop import EpochReport, Trained, train_sets
 from .model_file import CARD, WEIGHTS, Loaded, Member, load_model, save_model
@@ -93,6 +95,7 @@ def fit(
     report: Callable[[EpochReport], None] | None = None,
     started: Callable[[GPNN, int], None] | None = None,
     fresh: bool = False,
+    facts: Mapping[str, Any] | None = None,
 ) -> Fitted:
     """Train a GPNN and keep the epoch that is best on the validation part.
 
@@ -114,6 +117,7 @@ def fit(
         started: called before the first epoch, with a network as it starts and the epochs already
             done.
         fresh: forget a run in the folder instead of resuming it.
+        facts: more that the model file is to keep, by name.
     """
     if isinstance(samples, str):
         samples = load_dataset(samples)
@@ -157,7 +161,7 @@ def fit(
         setup, replicas, train.schedule, device, folder=folder, keep_best=True, report=report,
         started=started,
     )  # fmt: skip
-    fitted = _keep(setup, replicas, splits, trained, train, run)
+    fitted = _keep(setup, replicas, splits, trained, train, run, facts or {})
     if folder is not None and rank() == 0:
         save_model(folder, fitted.loaded)
         for kept in (folder, *folder.glob("set-*")):
@@ -183,19 +187,28 @@ def _keep(
     found: list[tuple[list[int], Trained]],
     train: TrainConfig,
     run: dict[str, Any],
+    facts: Mapping[str, Any],
 ) -> Fitted:
     """Networks with the parts they know alone, and their metrics."""
     samples = setup.samples
+    learned: list[dict[str, Any]] = []
     by_place: dict[int, tuple[Member, list[dict[str, Any]], int, int]] = {}
     seconds = 0.0
     for own, trained in found:
         seconds += trained.curves.seconds
         for number, place in enumerate(own):
             net = trained.nets[number]
-            net.keep_parts(setup.own_parts(replicas[place]))
             shift, scale = (tuple(part.tolist()) for part in setup.scaling(replicas[place]))
             scaled = (shift, scale) if samples.task.scaled else ((), ())
-            member = Member(net.eval(), setup.own_vocabulary(replicas[place]), *scaled)
+            if isinstance(net, LearnedGPNN):
+                net, scheme = net.plain()
+                vocabulary = net.vocabulary
+                assert vocabulary is not None
+                learned.append(describe_learned(scheme, setup, replicas[place]))
+            else:
+                net.keep_parts(setup.own_parts(replicas[place]))
+                vocabulary = setup.own_vocabulary(replicas[place])
+            member = Member(net.eval(), vocabulary, *scaled)
             history = _history(trained, number, train)
             best, ran = trained.best_epoch[number], trained.epochs[number]
             by_place[place] = member, history, best, ran
@@ -229,6 +242,8 @@ def _keep(
         "splits": _unique([{p: getattr(one, p).tolist() for p in one.sizes} for one in splits]),
         "how": splits[0].how,
         "histories": [row[1] for row in rows],
+        **({"learned": learned} if learned else {}),
+        **facts,
     }
     loaded = replace(loaded, about=about)
     return Fitted(

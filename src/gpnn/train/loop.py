@@ -92,6 +92,7 @@ def train_replicas(
     dtype: torch.dtype = torch.float32,
     folder: Path | None = None,
     progress: Callable[[int, int], bool | None] | None = None,
+    balanced: bool = False,
 ) -> Curves:
     """Train a set of replicas side by side and measure all of them after every epoch.
 
@@ -108,9 +109,10 @@ def train_replicas(
         folder: where the state is stored; an interrupted run resumes from there.
         progress: called with the epochs done and all; ``False`` ends the run with
             :class:`~gpnn.train.replica.Paused`; with a folder it can be resumed.
+        balanced: whether classes weigh the same in the loss, however often they occur.
     """
     began = time.perf_counter()
-    setup, where = set_up(samples, model, replicas), pick_device(device)
+    setup, where = set_up(samples, model, replicas, balanced), pick_device(device)
     found = train_sets(
         setup, replicas, schedule, where, dtype=dtype, folder=folder, progress=progress,
         began=began,

@@ -30,6 +30,7 @@ from ..data.samples import Samples
 from ..data.tasks import Task
 from ..errors import InputError
 from ..files import reading, user_path, write_bytes, write_text
+from ..graph.learned import LearnedScheme, known_learned
 from ..graph.vocabulary import UnseenColours, Vocabulary
 from ..nn.bases import BASES
 from ..nn.config import GPNNConfig
@@ -213,6 +214,7 @@ def save_model(folder: str | Path, loaded: Loaded) -> None:
                 "vocabulary": member.vocabulary.to_dict(),
                 "shift": list(member.shift),
                 "scale": list(member.scale),
+                **_learned(member),
             }
             for member in loaded.members
         ],
@@ -225,6 +227,12 @@ def save_model(folder: str | Path, loaded: Loaded) -> None:
     text = json.dumps(card, ensure_ascii=False, allow_nan=False)
     write_bytes(folder / WEIGHTS, weights)
     write_text(folder / CARD, text)
+
+
+def _learned(member: Member) -> dict[str, Any]:
+    """What makes the scheme of a network known elsewhere, where it was learned."""
+    found = known_learned(member.model.config.structure.scheme)
+    return {} if found is None else {"learned": found.to_dict()}
 
 
 def load_model(folder: str | Path, device: torch.device | str = "cpu") -> Loaded:
@@ -269,6 +277,10 @@ def _member(
 ) -> Member:
     """A network; its shape is compared with that of the weights before it is made."""
     config = GPNNConfig.from_dict(content["config"])
+    if "learned" in content:
+        learned = LearnedScheme.from_dict(content["learned"]).scheme.name
+        if learned != config.structure.scheme:
+            raise InputError(f"its scheme is {config.structure.scheme}, and {learned} is learned.")
     vocabulary = Vocabulary.from_dict(content["vocabulary"])
     if config.gpnn and config.parts != vocabulary.size + 1:
         raise InputError(f"{config.parts} parts in a vocabulary of {vocabulary.size} colours.")
@@ -341,7 +353,8 @@ _CARD = Table(
                     ),
                     "shift": ListOf(Number(-math.inf)),
                     "scale": ListOf(Number(above=True)),
-                }
+                },
+                {"learned": Table(more=Anything())},
             ),
             least=1,
         ),

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.tasks import higher_is_better
 from ..errors import InputError
 from ..options import Whole, check_options
 
-__all__ = ["Curves", "Paused", "Replica", "Schedule"]
+__all__ = ["Curves", "Paused", "Replica", "Schedule", "best_epoch"]
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -183,3 +184,11 @@ class Curves:
             {**first.about, "prepare_seconds": sum(waits), "replicas": len(order)},
             {k: np.concatenate([one.measured[k] for one in pieces])[order] for k in first.measured},
         )  # fmt: skip
+
+
+def best_epoch(curve: FloatArray, metric: str) -> int:
+    """The epoch (from 0) at which a curve is best; among equals (to 12 decimals) the earliest."""
+    if np.isnan(curve).all():
+        raise InputError("A curve holds no number: the part it was measured on is empty or single.")
+    curve = np.round(curve, 12)
+    return int(np.nanargmax(curve) if higher_is_better(metric) else np.nanargmin(curve))

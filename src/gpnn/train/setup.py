@@ -20,11 +20,13 @@ from ..data.samples import Samples
 from ..data.structure_cache import cached_classes, cached_partition, cached_peer
 from ..data.tasks import Task
 from ..errors import InputError
+from ..graph.learned import learned_parts
 from ..graph.partition import Partition
 from ..graph.structure import Structure
 from ..graph.vocabulary import Vocabulary
 from ..nn.bases import BASES, known_bases
 from ..nn.config import GPNNConfig, Level, usual_weights
+from ..nn.learned import LearnedGPNN
 from ..nn.model import GPNN
 from ..nn.part_weights import forget_parts
 from ..nn.peers import PEERS, peer_of
@@ -131,6 +133,11 @@ class Setup:
         return self.samples.task
 
     @property
+    def learned(self) -> int:
+        """Parts that are to be learned; 0 where the scheme is fixed."""
+        return learned_parts(self.config.structure.scheme) if self.config.gpnn else 0
+
+    @property
     def stackable(self) -> bool:
         """Whether several networks can be made one: all but those around a user's module."""
         config = self.config
@@ -162,9 +169,13 @@ class Setup:
                 block.enter_context(torch.random.fork_rng([]))
                 torch.manual_seed(replica.seed)
             block.enter_context(Seeded(replica.seed))
-            net = GPNN(config, base, self.vocabulary)
+            net: GPNN
+            if self.learned:
+                net = LearnedGPNN(config, base, self.vocabulary)
+            else:
+                net = GPNN(config, base, self.vocabulary)
         self._forget_labels(net, replica)
-        if self.config.gpnn:
+        if self.config.gpnn and not self.learned:
             forget_parts(net, self._unseen(replica))
         return net.to(dtype)
 
@@ -181,7 +192,7 @@ class Setup:
         seen = self.own_parts(replica)[:-1].numpy()
         number = np.full(self.cut.num_parts, -1, np.int64)
         number[seen] = np.arange(len(seen))
-        entries = np.repeat(self._training_vertices(replica), np.diff(graphs.indptr))
+        entries = np.repeat(self.training_vertices(replica), np.diff(graphs.indptr))
         part = number[self.cut.part]
         keys = np.repeat(part, np.diff(graphs.indptr))[entries] * len(seen)
         keys += part[graphs.indices[entries]]
@@ -238,7 +249,7 @@ class Setup:
                 chosen = np.zeros(len(graphs), np.bool_)
                 chosen[replica.train] = True
                 vertices = np.repeat(chosen, np.diff(graphs.ptr))
-            unseen = torch.ones(self.config.parts, dtype=torch.bool)
+            unseen = torch.ones(self.vocabulary.size + 1, dtype=torch.bool)
             unseen[torch.from_numpy(np.unique(self.cut.part[vertices])).long()] = False
             self._known[key] = unseen, vertices
         return self._known[key]
@@ -247,7 +258,7 @@ class Setup:
         """Which parts no training graph has, [parts]; the reserved one counts as unseen."""
         return self._met(replica)[0]
 
-    def _training_vertices(self, replica: Replica) -> NDArray[np.bool_]:
+    def training_vertices(self, replica: Replica) -> NDArray[np.bool_]:
         return self._met(replica)[1]
 
     @torch.no_grad()
@@ -256,7 +267,7 @@ class Setup:
         samples = self.samples
         if self.task.node_level:
             return
-        vertices = self._training_vertices(replica)
+        vertices = self.training_vertices(replica)
         if self.config.codes and net.encoder is not None and net.encoder.table is not None:
             assert samples.x is not None
             for column, codes in enumerate(samples.x[torch.from_numpy(vertices)].unbind(1)):
@@ -293,7 +304,7 @@ def prepare_samples(
     graphs, structure = samples.graphs, config.structure
     labels = samples.edge_labels if config.edge_labels else None
     features = samples.edge_features if config.edge_features else None
-    cut = cached_partition(graphs, structure.scheme)
+    cut = cached_partition(graphs, _read_scheme(structure))
     classes = None
     if features is None:
         codes = label_codes(samples.x) if structure.labels else None
@@ -351,8 +362,16 @@ def set_up(
         assert samples.cut is not None
         cut = samples.cut
     else:
-        cut = cached_partition(samples.graphs, structure.scheme)
-    config = model_config(samples, cut.num_parts + 1, options)
+        cut = cached_partition(samples.graphs, _read_scheme(structure))
+    parts = learned_parts(structure.scheme)
+    if parts:
+        if structure.interactions == "cross":
+            raise InputError(
+                f"{structure.scheme} learns which edges are cross edges: use interactions 'edges' "
+                "or 'pairs'."
+            )
+        options |= {"component_feature": False, "part_weights": "own"}
+    config = model_config(samples, (parts or cut.num_parts) + 1, options)
     own = base if isinstance(base, nn.Module) else None
     if balanced and samples.task is Task.REGRESSION:
         raise InputError("class_weights need classes, and the targets are numbers.")
@@ -361,6 +380,11 @@ def set_up(
 
 def _names_structure(options: Mapping[str, Any]) -> bool:
     return bool({"structure", *Structure().to_dict()} & set(options))
+
+
+def _read_scheme(structure: Structure) -> str:
+    """The scheme under which graphs are prepared: of one that is to be learned, what it reads."""
+    return "profile" if learned_parts(structure.scheme) else structure.scheme
 
 
 def _check(replica: Replica, count: int) -> None:

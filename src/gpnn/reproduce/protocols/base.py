@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.samples import Samples
-from ...data.tasks import higher_is_better
 from ...errors import InputError
-from ...train.replica import Curves, Replica
+from ...train.replica import Curves, Replica, best_epoch
 from ..recipe import Recipe
 
 __all__ = [
@@ -78,14 +77,6 @@ class Protocol:
     warning: str
     replicas: Callable[[Samples, Recipe, bool, str | None], Replicas]
     choose: Callable[[Sequence[Member], Curves], list[Measured]]
-
-
-def best_epoch(curve: FloatArray, metric: str) -> int:
-    """The epoch (from 0) at which a curve is best; among equals (to 12 decimals) the earliest."""
-    if np.isnan(curve).all():
-        raise InputError("A curve holds no number: the part it was measured on is empty or single.")
-    curve = np.round(curve, 12)
-    return int(np.nanargmax(curve) if higher_is_better(metric) else np.nanargmin(curve))
 
 
 def at_own_best(members: Sequence[Member], curves: Curves, chooser: FloatArray) -> list[Measured]:

@@ -33,7 +33,7 @@ def build_resident(prepared: Prepared, config: GPNNConfig) -> Resident:
     """Lay a set of graphs out, on the CPU."""
     graphs = prepared.graphs
     count, n = len(graphs), graphs.num_nodes
-    parts = config.parts if config.gpnn else 1
+    parts = prepared.parts if config.gpnn else 1
     owner = graphs.graph_of
 
     def kind(graph: IntArray, group: IntArray | None) -> Kind:

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
 from ..files import write_text
+from ..lock import locked
 from ..options import Number, Whole
-from ..schema import Anything, Maybe, Table, Text, read_lines
-from ..train.checkpoint import describe_difference
+from ..schema import Anything, ListOf, Maybe, Table, Text, read_lines
+from .checkpoint import describe_difference
 
-__all__ = ["LOG", "Trial", "TrialLog"]
+__all__ = ["LOG", "Trial", "TrialLog", "search_folder"]
 
 LOG = "trials.jsonl"
 
@@ -34,6 +37,7 @@ class Trial:
         value, std: of the validation metric over the models, at ``epoch``; ``None`` if it failed.
         parameters: of one model; seconds: of the training, shared by the trials trained with it.
         reason: why it failed, or "".
+        models: the value of every model, whose mean ``value`` is.
     """
 
     number: int
@@ -46,6 +50,23 @@ class Trial:
     parameters: int | None = None
     seconds: float = 0.0
     reason: str = ""
+    models: tuple[float, ...] = ()
+
+
+@contextmanager
+def search_folder(folder: Path, fresh: bool, *more: str) -> Iterator[None]:
+    """The folder of a search, for one process at a time; ``fresh`` forgets what it holds, ``more``
+    names files beside the log."""
+    with locked(folder / "search.lock", wait=False) as mine:
+        if not mine:
+            raise InputError(
+                f"Another search is running in {folder}. Wait, or choose another folder."
+            )
+        if fresh:
+            for name in (LOG, *more):
+                (folder / name).unlink(missing_ok=True)
+            shutil.rmtree(folder / "work", ignore_errors=True)
+        yield
 
 
 class TrialLog:
@@ -62,7 +83,9 @@ class TrialLog:
         if not lines.rows or lines.torn:
             raise InputError(f"{self.path} is no log of a search. {fix}")
         there = lines.rows[0]["search"]
-        self.trials = [Trial(**row) for row in lines.rows[1:]]
+        self.trials = [
+            Trial(**{**row, "models": tuple(row.get("models", ()))}) for row in lines.rows[1:]
+        ]
         if there != self.about:
             raise InputError(
                 f"{folder} holds another search ({describe_difference(there, self.about)}). {fix}"
@@ -91,5 +114,6 @@ _TRIAL = Table(
         **{name: Maybe(Whole(0)) for name in ("epoch", "parameters")},
         "seconds": Number(),
         "reason": Text(),
-    }
+    },
+    {"models": ListOf(Number(-math.inf))},
 )

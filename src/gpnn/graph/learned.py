@@ -1,0 +1,161 @@
+r"""Learned schemes: parts as a small function of invariants, discrete and plain after training.
+
+.. math::
+    \lambda(v) = \mathrm{argmax}_{j < k}\; s_\theta(\varphi(v))_j, \qquad
+    s_\theta(x) = \max\big(0,\; \tfrac{\log(1 + x) - m}{\sigma} A + a\big)\, B + b
+
+:math:`\varphi(v)` is the *profile* of a vertex, whole numbers that the graph core computes: degree,
+core number, onion layer, triangles, and the probabilities that a random walk is back after 4 and 6
+steps, all in bins (``--scheme profile`` partitions by the profile itself). A learned scheme sees a
+vertex through :math:`\varphi` alone. So it is invariant, and no finer than ``profile``.
+
+:class:`~gpnn.nn.learned.LearnedGPNN` learns :math:`\theta` with the network. Afterwards the scheme
+is like any other: it is registered under a name that holds a hash of :math:`\theta`, and is stored
+with the model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..options import Number
+from ..schema import ListOf, Table
+from .graphs import Graphs
+from .registry import Scheme, get_scheme, install_scheme
+from .walks import walk_encodings
+
+__all__ = ["PROFILE", "LearnedScheme", "known_learned", "learned_parts", "profile"]
+
+IntArray = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+PROFILE = ("degree", "core", "onion layer", "triangles", "return in 4", "return in 6")
+"""What a profile holds, in bins: 0, 1, 2, 3, 4-7, 8-15, …; of probabilities, eighths."""
+WIDTH = 16
+MOST = 16
+"""Parts of a learned scheme, at most."""
+OFFSET = 0.3137
+"""Eighths of probabilities are cut here: no return probability of a small graph lies on a cut, so
+that rounding never decides."""
+
+
+def learned_parts(scheme: str) -> int:
+    """k of a scheme ``learned-k`` that is still to be learned; 0 for any other."""
+    found = re.fullmatch(r"learned-([0-9]+)", scheme)
+    if found is None:
+        return 0
+    count = int(found[1])
+    if not 2 <= count <= MOST:
+        raise InputError(f"learned-k needs k from 2 to {MOST}; got {scheme!r}.")
+    return count
+
+
+def profile(graphs: Graphs) -> IntArray:
+    """φ of every vertex, [vertices, 6]."""
+    from .kernels.peel import peel
+    from .kernels.triangles import triangles
+
+    core, layer = peel(graphs.ptr, graphs.indptr, graphs.indices)
+    counts = [graphs.degree, core, layer, triangles(graphs.indptr, graphs.indices)]
+    back = walk_encodings(graphs, 5)[:, [2, 4]]
+    eighths = np.floor(8 * back + OFFSET).astype(np.int64)
+    return np.column_stack([*map(_binned, counts), eighths])
+
+
+def _binned(counts: NDArray[Any]) -> IntArray:
+    """0 to 3 as they are, then one number for every doubling."""
+    counts = np.asarray(counts, np.int64)
+    doubled = np.frexp(counts.astype(np.float64))[1] + 1  # 4 → 4, 8 → 5
+    return np.where(counts < 4, counts, doubled).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class LearnedScheme:
+    """θ: shift and scale of log(1 + φ), [6] each; A [6, 16], a [16], B [16, k], b [k]."""
+
+    shift: Floats
+    scale: Floats
+    first: Floats
+    first_bias: Floats
+    second: Floats
+    second_bias: Floats
+
+    @property
+    def parts(self) -> int:
+        return len(self.second_bias)
+
+    def scores(self, colours: IntArray) -> Floats:
+        """s_θ of profiles, [rows, k]."""
+        x = (np.log1p(colours.astype(np.float64)) - self.shift) / self.scale
+        hidden = np.maximum(0.0, x @ self.first + self.first_bias)
+        found: Floats = hidden @ self.second + self.second_bias
+        return found
+
+    def of_profiles(self, colours: IntArray) -> IntArray:
+        """The part of profiles, [rows]."""
+        best: IntArray = self.scores(colours).argmax(1).astype(np.int64)
+        return best
+
+    def __call__(self, graphs: Graphs) -> IntArray:
+        return self.of_profiles(profile(graphs))
+
+    @cached_property
+    def scheme(self) -> Scheme:
+        """Under its name in the registry, so that every command knows it from now on."""
+        digest = hashlib.sha256(json.dumps(self.to_dict()).encode()).hexdigest()[:8]
+        return install_scheme(
+            Scheme(
+                f"learned-{self.parts}-{digest}",
+                self,
+                f"learned: one of {self.parts} parts, by a small network of the profile",
+                "O(|E|^1.5)",
+                "no finer than profile",
+                1,
+                _describe,
+            )
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name).tolist() for name in _FIELDS}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> LearnedScheme:
+        checked = _RULE.read("learned", content)
+        for name in ("first", "second"):
+            if len({len(row) for row in checked[name]}) != 1:
+                raise InputError(f"learned.{name} must be a table with rows of equal length.")
+        arrays = {name: np.array(checked[name], np.float64) for name in _FIELDS}
+        width, parts = len(arrays["first_bias"]), len(arrays["second_bias"])
+        count = len(PROFILE)
+        shapes = ((count,), (count,), (count, width), (width,), (width, parts), (parts,))
+        if tuple(a.shape for a in arrays.values()) != shapes or (arrays["scale"] <= 0).any():
+            raise InputError("learned holds arrays of other shapes.")
+        return cls(**arrays)
+
+
+_FIELDS = ("shift", "scale", "first", "first_bias", "second", "second_bias")
+_ROW = ListOf(Number(-np.inf))
+_RULE = Table({name: ListOf(_ROW) if name in ("first", "second") else _ROW for name in _FIELDS})
+
+
+def _describe(row: Sequence[int]) -> str:
+    return f"part {row[0] + 1}"
+
+
+def known_learned(scheme: str) -> LearnedScheme | None:
+    """The learned function behind the name of a scheme, if it is one."""
+    try:
+        found = get_scheme(scheme).colour
+    except InputError:
+        return None
+    return found if isinstance(found, LearnedScheme) else None

@@ -1,0 +1,181 @@
+r"""A GPNN that learns its parts: λ(v) = argmax_j s_θ(φ(v))_j, trained end to end.
+
+Graphs are prepared under the scheme ``profile``, the discretised φ itself. Its cells refine the
+parts of every λ = s(φ), and with ``edges`` or ``pairs`` so do its classes of pairs: α stays an
+exact look-up while λ changes, and nothing is numbered again. A parameter of the k parts becomes one
+of the cells by the assignment :math:`P` [cells, k],
+
+.. math::
+    W_c = \sum_j P_{cj} W_j, \qquad
+    \lambda_E(c, c') = \sum_{ij} P_{ci} P_{c'j}\, T_{i,\, kind(i, j),\, j},
+
+where the kind of an edge is *within* for i = j and *cross* else: an edge is cross with weight
+:math:`1 - \sum_j P_{cj} P_{c'j}`. Forward, P is the one-hot argmax; backward, it is the softmax of
+the scores (straight-through), so that what is trained is what is kept.
+
+:meth:`LearnedGPNN.plain` is the same network as an ordinary GPNN of k parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn import functional
+
+from ..errors import InputError
+from ..graph.learned import PROFILE, WIDTH, LearnedScheme
+from ..graph.vocabulary import Vocabulary
+from .batch import GraphBatch
+from .config import GPNNConfig
+from .lookup import lookup
+from .model import GPNN, MAX_HOPS
+from .parts import KINDS, PairEmbedding
+
+__all__ = ["CELLS", "Assignment", "LearnedGPNN"]
+
+CELLS = 1_024
+"""Cells of the profile, at most."""
+WITHIN, CROSS = 1, 2
+
+
+class Assignment(nn.Module):
+    """s_θ: from the profiles of the cells to scores of the k parts, [cells, k]. In double
+    precision, so that the plain function gives the same parts.
+
+    Shapes: [..., cells + 1, parts + 1], the reserved cell and part last.
+    """
+
+    cells: Tensor
+    shift: Tensor
+    scale: Tensor
+
+    def __init__(self, colours: np.ndarray[Any, Any], parts: int) -> None:
+        super().__init__()
+        self.register_buffer("cells", torch.from_numpy(colours.copy()))
+        logs = torch.log1p(self.cells.double())
+        self.register_buffer("shift", logs.mean(0))
+        spread = logs.std(0, correction=0)
+        self.register_buffer("scale", torch.where(spread > 0, spread, 1.0))
+        self.first = nn.Parameter(torch.empty(len(PROFILE), WIDTH))
+        self.first_bias = nn.Parameter(torch.empty(WIDTH))
+        self.second = nn.Parameter(torch.empty(WIDTH, parts))
+        self.second_bias = nn.Parameter(torch.empty(parts))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        nn.init.normal_(self.first, std=len(PROFILE) ** -0.5)
+        nn.init.normal_(self.first_bias, std=0.5)
+        nn.init.normal_(self.second, std=2 * WIDTH**-0.5)
+        nn.init.zeros_(self.second_bias)
+
+    def scores(self) -> Tensor:
+        x = torch.log1p(self.cells.double()) - self.shift.double().unsqueeze(-2)
+        x = x / self.scale.double().unsqueeze(-2)
+        hidden = torch.relu(x @ self.first.double() + self.first_bias.double().unsqueeze(-2))
+        return hidden @ self.second.double() + self.second_bias.double().unsqueeze(-2)
+
+    def forward(self) -> Tensor:
+        scores = self.scores()
+        parts = torch.arange(scores.shape[-1], device=scores.device)
+        hard = (scores.argmax(-1, keepdim=True) == parts).to(scores.dtype)
+        soft = scores.softmax(-1)
+        chosen = hard + (soft - soft.detach())  # exactly hard forward, soft backward
+        out = functional.pad(chosen, (0, 1, 0, 1))
+        out[..., -1, -1] = 1.0
+        return out.to(self.first.dtype)
+
+    @torch.no_grad()
+    def learned(self) -> LearnedScheme:
+        names = ("shift", "scale", "first", "first_bias", "second", "second_bias")
+        return LearnedScheme(**{n: getattr(self, n).double().cpu().numpy() for n in names})
+
+
+class _LearnedPairs(PairEmbedding):
+    """λ_E of cells, by the assignment; ``assigned`` is put in place for every batch."""
+
+    assigned: Tensor
+
+    def __init__(self, *words: Any) -> None:
+        super().__init__(*words)
+        self.part_dims = {}
+        self.register_buffer("assigned", torch.zeros(0), persistent=False)
+
+    def colours(self, left: Tensor, kind: Tensor, right: Tensor) -> Tensor:
+        table, parts = self.table, self.table.shape[-2]
+        same = torch.eye(parts, dtype=torch.bool, device=table.device).unsqueeze(-1)
+        edge = torch.where(same, table[..., WITHIN, :, :], table[..., CROSS, :, :])
+        own, _, _, none = table.unbind(-3)
+        by_kind = torch.stack([own, edge, edge, none], -3)  # [..., parts, KINDS, parts, f]
+        of_left, of_right = lookup(self.assigned, left), lookup(self.assigned, right)
+        each = of_left @ by_kind.flatten(-3)
+        each = each.unflatten(-1, (KINDS, -1))
+        at = kind.long()[..., None, None].expand(*kind.shape, 1, each.shape[-1])
+        chosen = each.gather(-2, at).squeeze(-2).unflatten(-1, (parts, self.features))
+        return (of_right.unsqueeze(-1) * chosen).sum(-2)
+
+
+class LearnedGPNN(GPNN):
+    """A GPNN of k parts that reads batches prepared under ``profile``.
+
+    Args:
+        config: of the k parts (``parts`` = k + 1), ``interactions`` edges or pairs.
+        base: a module of your own, if any.
+        cells: the profiles of all graphs.
+    """
+
+    def __init__(self, config: GPNNConfig, base: nn.Module | None, cells: Vocabulary) -> None:
+        if cells.size > CELLS:
+            raise InputError(
+                f"The graphs have {cells.size:,} different vertex profiles, and learned schemes "
+                f"take {CELLS:,}. Use a fixed scheme, or --scheme auto."
+            )
+        super().__init__(config, base)
+        keys, hops = self._keys(), MAX_HOPS if config.structure.distances else 0
+        self.pair = _LearnedPairs(
+            keys, config.hidden, config.edge_labels, hops, False, config.vertex_labels
+        )
+        self.assignment = Assignment(cells.colours, config.parts - 1)
+        self._inside = False
+
+    def forward(self, batch: GraphBatch) -> Tensor:
+        if self._inside:
+            return super().forward(batch)
+        assigned = self.assignment()
+        values = {"pair.assigned": assigned}
+        for path, module in self.named_modules():
+            for name, (dim,) in getattr(module, "part_dims", {}).items():
+                value = getattr(module, name)
+                if value is not None:
+                    full = f"{path}.{name}" if path else name
+                    values[full] = _spread(assigned, value, dim + assigned.dim() - 2)
+        self._inside = True
+        try:
+            out: Tensor = functional_call(self, values, (replace(batch, terms=None),))
+        finally:
+            self._inside = False
+        return out
+
+    @torch.no_grad()
+    def plain(self) -> tuple[GPNN, LearnedScheme]:
+        """The same network as an ordinary GPNN under the scheme that was learned."""
+        learned = self.assignment.learned()
+        structure = replace(self.config.structure, scheme=learned.scheme.name)
+        known = Vocabulary(learned.scheme.name, np.arange(learned.parts)[:, None])
+        own = self.base if self.config.base == "custom" else None
+        out = GPNN(replace(self.config, structure=structure), own, known)
+        state = {k: v for k, v in self.state_dict().items() if not k.startswith("assignment.")}
+        out.load_state_dict({**state, "part_colours": out.part_colours})
+        return out.to(self.colour.dtype), learned
+
+
+def _spread(assigned: Tensor, value: Tensor, dim: int) -> Tensor:
+    """A parameter of parts as one of cells: Σ_j P_cj W_j along a dimension."""
+    moved = value.movedim(dim, assigned.dim() - 2)
+    rest = moved.shape[assigned.dim() - 1 :]
+    out = assigned @ moved.flatten(assigned.dim() - 1) if rest else (assigned @ moved[..., None])
+    return out.reshape(*out.shape[:-1], *rest) if rest else out.squeeze(-1)

@@ -1,0 +1,177 @@
+"""Successive halving: the engine of every search.
+
+All settings are trained for a quarter of the epochs, the better half of them for half, the better
+half of these for all: every rung runs its whole schedule, in fewer epochs, from the start. Settings
+that can be are trained side by side as replicas of one set. Every trial of every rung is kept in
+``trials.jsonl``; a search that was interrupted resumes there.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.tasks import higher_is_better
+from ..errors import InputError
+from .loop import train_replicas
+from .replica import Curves, Paused, Replica, Schedule, best_epoch
+from .search_log import Trial, TrialLog
+
+__all__ = [
+    *("PIECE", "RUNGS", "Bracket", "OutOfTime", "Progress"),
+    *("measured", "ranked", "run_rungs", "train_checkpointed"),
+]
+
+RUNGS = (0.25, 0.5, 1.0)
+"""The share of a search's epochs that a trial gets in every rung."""
+PIECE = 120
+"""Replicas that are trained side by side, at most."""
+
+Progress = Callable[[int, Sequence[int], float], None]
+Tell = Callable[[int, int], bool]
+
+
+class OutOfTime(Exception):
+    """The time given is spent; what was done so far is kept."""
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """What is searched, as the engine sees it.
+
+    Attributes:
+        count: settings, numbered from 1.
+        metric: of the trials.
+        sets: of settings and a rung, those that are trained side by side.
+        train: trains one such set in a rung; it is given what to call after every epoch, which says
+            whether to go on, and raises :class:`OutOfTime` where it does not.
+        kept: so many of the first settings reach the last rung whatever their values are: the
+            others are compared with them.
+        goes_on: the share of the others that goes on after a rung, rounded up.
+    """
+
+    count: int
+    metric: str
+    sets: Callable[[Sequence[int], int], list[list[int]]]
+    train: Callable[[list[int], int, Tell], list[Trial]]
+    kept: int = 0
+    goes_on: tuple[float, ...] = (0.5, 0.5)
+
+
+def run_rungs(
+    bracket: Bracket,
+    log: TrialLog,
+    deadline: float | None,
+    progress: Progress | None = None,
+    finished: Callable[[Trial], None] | None = None,
+) -> int:
+    """Run what the log does not have yet, rung by rung; how many rungs are finished."""
+    alive = list(range(1, bracket.count + 1))
+    try:
+        for rung in range(1, len(RUNGS) + 1):
+            for numbers in bracket.sets(alive, rung):
+                wanted = [n for n in numbers if log.find(n, rung) is None]
+                if not wanted:
+                    continue
+                if deadline is not None and time.time() >= deadline:
+                    raise OutOfTime
+                made = bracket.train(wanted, rung, _watched(rung, wanted, deadline, progress))
+                log.add(made)
+                for trial in made:
+                    if finished is not None:
+                        finished(trial)
+            if rung < len(RUNGS):
+                alive = _better(bracket, log, alive, rung)
+    except OutOfTime:
+        return rung - 1
+    return len(RUNGS)
+
+
+def ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
+    """Those that have a value, best first, the earlier first among equals."""
+    known = [trial for trial in trials if trial.value is not None]
+    sign = -1 if higher_is_better(metric) else 1
+    return sorted(known, key=lambda trial: (sign * (trial.value or 0.0), trial.number))
+
+
+def _better(bracket: Bracket, log: TrialLog, alive: Sequence[int], rung: int) -> list[int]:
+    trials = [trial for n in alive if (trial := log.find(n, rung)) is not None]
+    known = ranked(trials, bracket.metric)
+    kept = [trial for trial in known if trial.number <= bracket.kept]
+    others = [trial for trial in known if trial.number > bracket.kept]
+    rivals = sum(trial.number > bracket.kept for trial in trials)
+    best = others[: math.ceil(bracket.goes_on[rung - 1] * rivals)]
+    return [trial.number for trial in (*kept, *best)]
+
+
+def _watched(
+    rung: int, numbers: Sequence[int], deadline: float | None, progress: Progress | None
+) -> Tell:
+    """What the trainer calls after every epoch: whether to go on."""
+
+    def tell(done: int, total: int) -> bool:
+        if progress is not None and done:
+            progress(rung, numbers, done / total)
+        return deadline is None or time.time() < deadline
+
+    return tell
+
+
+def train_checkpointed(
+    folder: Path,
+    samples: Any,
+    model: Mapping[str, Any],
+    replicas: Sequence[Replica],
+    schedule: Schedule,
+    device: str,
+    progress: Tell,
+    train: Callable[..., Curves] = train_replicas,
+) -> Curves:
+    """Train in a folder that is gone afterwards; a checkpoint of other code, or a damaged one, is
+    forgotten."""
+
+    def go() -> Curves:
+        words = (samples, model, replicas, schedule)
+        return train(*words, device=device, folder=folder, progress=progress)
+
+    try:
+        try:
+            curves = go()
+        except InputError:
+            if not folder.is_dir():
+                raise
+            shutil.rmtree(folder)
+            curves = go()
+    except Paused:
+        raise OutOfTime from None
+    except InputError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+    return curves
+
+
+def measured(trial: Trial, curves: Curves, own: slice) -> Trial:
+    """Mean and deviation over the models at the best epoch (from 1) of the mean curve, so that one
+    epoch counts for all."""
+    valid = curves.valid[own]
+    mean = valid.mean(axis=0)
+    if not np.isfinite(mean).any():
+        return replace(trial, reason="nothing could be measured")
+    epoch = best_epoch(mean, curves.metric)
+    chosen = valid[:, epoch]
+    return replace(
+        trial,
+        value=float(mean[epoch]),
+        std=float(chosen.std(ddof=1)) if len(chosen) > 1 else None,
+        epoch=epoch + 1,
+        parameters=curves.parameters,
+        models=tuple(chosen.tolist()),
+    )

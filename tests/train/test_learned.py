@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from gpnn.data.planted import planted
+from gpnn.data.samples import encode_samples
+from gpnn.errors import InputError
+from gpnn.explore.api import schemes
+from gpnn.graph import registry
+from gpnn.graph.partition import partition
+from gpnn.train.describe_learned import tree_of
+from gpnn.train.fit import fit
+from gpnn.train.model_file import CARD, load_model
+from gpnn.train.train_config import TrainConfig
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+SMALL = {"scheme": "learned-3", "hidden": 8, "layers": 2}
+CONFIG = TrainConfig(epochs=6, patience=6, batch_size=8, halve_every=3, device="cpu")
+
+
+def test_a_learned_scheme_is_kept_with_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = encode_samples(planted("core", 40))
+    fitted = fit(samples, SMALL, CONFIG, folder=tmp_path)
+    (told,) = fitted.loaded.about["learned"]
+    name = fitted.loaded.config.structure.scheme
+    assert told["scheme"] == name and name.startswith("learned-3-")
+    assert sum(told["vertices"]) > 0 and len(told["vertices"]) == 3
+    assert told["dead"] == [j + 1 for j, n in enumerate(told["vertices"]) if n == 0]
+    assert 0 < told["fidelity"] <= 1 and "|---" in told["tree"]
+    before = fitted.loaded.predict(samples)
+    parts = partition(samples.graphs, name).part
+    known = {k: v for k, v in registry._registry.items() if not k.startswith("learned-")}
+    monkeypatch.setattr(registry, "_registry", known)  # as in another process
+    with pytest.raises(InputError, match="There is no scheme"):
+        partition(samples.graphs, name)
+    loaded = load_model(tmp_path)
+    assert torch.equal(loaded.predict(samples), before)
+    assert np.array_equal(partition(samples.graphs, name).part, parts)
+    assert name in [row["name"] for row in schemes()["schemes"]]  # the explorer offers it
+    resumed = fit(samples, SMALL, CONFIG, folder=tmp_path)
+    assert resumed.resumed == max(fitted.loaded.about["epochs"])
+    text = (tmp_path / CARD).read_text()
+    (tmp_path / CARD).write_text(
+        text.replace('"learned": {"shift": [', '"learned": {"shift": [9, ')
+    )
+    with pytest.raises(InputError, match="damaged"):
+        load_model(tmp_path)
+
+
+def test_networks_side_by_side_learn_what_they_learn_alone() -> None:
+    samples = encode_samples(planted("core", 30))
+    together = fit(samples, SMALL, CONFIG, ensemble=2)
+    names = [one.model.config.structure.scheme for one in together.loaded.members]
+    assert len(set(names)) == 2
+    alone = fit(samples, SMALL, CONFIG)
+    first = together.loaded.predict_members(samples)[0]
+    assert torch.allclose(first, alone.loaded.predict(samples), atol=1e-4)
+
+
+def test_a_tree_imitates_what_a_tree_can() -> None:
+    rng = np.random.default_rng(0)
+    cells = np.unique(rng.integers(0, 6, (60, 6)), axis=0)
+    weight = rng.integers(1, 9, len(cells))
+    text, fidelity = tree_of(cells, (cells[:, 1] > 3).astype(np.int64), weight)
+    assert fidelity == 1.0
+    assert "core <=" in text and "part 2" in text
+    noise = tree_of(cells, rng.integers(0, 2, len(cells)), weight)[1]
+    assert noise < 1.0
