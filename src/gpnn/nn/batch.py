@@ -78,6 +78,9 @@ class AlphaRound:
         pairs: which rows of this round's table every vertex sums over u ∈ N_d(v), by Equation 3.
         own: the row of this round's table of every pair (v, u), in the order of
             :class:`PairRows`; ``None`` where no network reads pairs one by one.
+        takes: the shared sum that a class takes beside its own tuples; ``shared``: which tuples
+            every shared sum is of (see :class:`~gpnn.graph.class_tables.RoundTable`); ``None``
+            where nothing is shared.
     """
 
     previous: Segments
@@ -89,6 +92,8 @@ class AlphaRound:
     pairs: Segments
     groups: Tensor
     own: Segments | None = None
+    takes: Segments | None = None
+    shared: Segments | None = None
 
 
 @_tree

@@ -227,8 +227,13 @@ class InteractionLayer(nn.Module):
             met = pairs.met.sum(alpha.repeat_interleave(2, dim=-2))
         else:
             met = self.phi(pairs.met.sum(self.phi.members(alpha)), pairs.tuple_weight)
-        own = pairs.previous.sum(alpha)
-        out: Tensor = self.psi(pairs.tuples.sum(met, own, 1 + self.mu), pairs.weight)
+        own, factor = pairs.previous.sum(alpha), 1 + self.mu
+        if pairs.takes is None or pairs.shared is None:
+            total = pairs.tuples.sum(met, own, factor)
+        else:
+            common = pairs.takes.sum(pairs.shared.sum(met), own, factor)
+            total = pairs.tuples.sum(met, common)
+        out: Tensor = self.psi(total, pairs.weight)
         return out
 
     def __repr__(self) -> str:

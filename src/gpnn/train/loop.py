@@ -173,8 +173,11 @@ def groups_of(setup: Setup, replicas: Sequence[Replica], schedule: Schedule) -> 
 
 
 def uses_resident(setup: Setup, device: torch.device) -> bool:
-    """Whether batches are put together on the device: on a GPU, unless the base is the user's."""
-    return device.type == "cuda" and setup.stackable
+    """Whether batches are put together on the device: on a GPU, unless the base is the user's, or a
+    graph has hubs whose classes share sums, which batches of fixed shape have no place for."""
+    if device.type != "cuda" or not setup.stackable:
+        return False
+    return not (setup.config.gpnn and setup.prepared.classes.shares)
 
 
 def train_staged(
