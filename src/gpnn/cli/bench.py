@@ -169,6 +169,29 @@ def peers(
     _deliver(result, to_markdown(result, command), out, json)
 
 
+@app.command("scale")
+def scale(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small graphs only, a few minutes.")
+    ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", help="Rows with this word in task, workload or way; may be repeated."
+        ),
+    ] = None,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Measure time and memory as data grow, every row in a process of its own."""
+    from ..bench.scale import run_scale_bench, to_markdown
+
+    result = run_scale_bench(quick, only, _progress())
+    command = "gpnn bench scale" + " --quick" * quick
+    command += "".join(f" --only {word!r}" for word in only or ())
+    _deliver(result, to_markdown(result, command), out, json)
+
+
 def _progress() -> Callable[[str], None]:
     """Prints what is being measured, on standard error."""
     console = notes()

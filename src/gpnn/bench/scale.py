@@ -1,0 +1,300 @@
+"""``gpnn bench scale``: time and memory as data grow, every row in a process of its own.
+
+A *workload* is what is measured: how it is set up, and the call that is timed. :data:`WORKLOADS` is
+the list of all; to add one, append it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from .memory import _status
+
+__all__ = ["WORKLOADS", "Measured", "run_scale_bench", "to_markdown"]
+
+SECONDS = 900
+"""A row that takes longer is given up."""
+
+Call = Callable[[], int]
+"""What is timed; returns how many things it dealt with, of which the rate is taken."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A row to be measured.
+
+    Attributes:
+        task: what is done; ``workload``: on what; ``size``: how large, in ``unit``; ``way``: how.
+        make: from the size to the call that is timed; it may prepare and warm up.
+        quick: whether it is small enough for ``--quick``.
+        limit: seconds and megabytes that a row is held against, or ``None``.
+    """
+
+    task: str
+    workload: str
+    size: int
+    way: str
+    make: Callable[[int], Call]
+    unit: str = "edges"
+    quick: bool = False
+    limit: tuple[float | None, float | None] = (None, None)
+
+    @property
+    def name(self) -> str:
+        return f"{self.task}, {self.workload}, {self.size:,} {self.unit}, {self.way}"
+
+
+def run_scale_bench(
+    quick: bool = False,
+    only: Sequence[str] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Measure all workloads, or those whose task, workload or way has one of the given words."""
+    chosen = [
+        number
+        for number, one in enumerate(WORKLOADS)
+        if (one.quick or not quick) and (not only or any(word in one.name for word in only))
+    ]
+    if not chosen:
+        raise InputError(
+            f"No workload has {', '.join(only or ())} in its name. These are: "
+            f"{'; '.join(one.name for one in WORKLOADS)}."
+        )
+    rows = []
+    for number in chosen:
+        progress(WORKLOADS[number].name)
+        rows.append(_row(number))
+    from .environment import describe
+
+    return {"rows": rows, "growth": _growth(rows), "environment": describe((), ())}
+
+
+def _row(number: int) -> dict[str, Any]:
+    """A row, measured in a process of its own."""
+    one = WORKLOADS[number]
+    source = str(Path(__file__).parents[2])
+    path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
+    found: dict[str, Any] = {"seconds": None, "cpu": None, "peak_mb": None, "count": None}
+    note = None
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "gpnn.bench.scale", str(number)], capture_output=True, text=True,
+            timeout=SECONDS, env={**os.environ, "PYTHONPATH": path}, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            note = (done.stderr.strip().splitlines() or ["failed"])[-1][:200]
+        else:
+            found = json.loads(done.stdout.splitlines()[-1])
+    except subprocess.TimeoutExpired:
+        note = f"not finished in {SECONDS} s"
+    rate = found["count"] / found["seconds"] if found["seconds"] else None
+    return {
+        "task": one.task, "workload": one.workload, "size": one.size, "unit": one.unit,
+        "way": one.way, "seconds": found["seconds"], "cpu_seconds": found["cpu"],
+        "peak_mb": found["peak_mb"], "rate": rate, "most_seconds": one.limit[0],
+        "most_mb": one.limit[1], "note": note,
+    }  # fmt: skip
+
+
+def _measure(number: int) -> dict[str, Any]:
+    one = WORKLOADS[number]
+    call = one.make(one.size)
+    before: int | None = None
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+        before = _status("VmRSS")
+    except OSError:
+        pass
+    wall, cpu = time.perf_counter(), time.process_time()
+    count = call()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    peak = None if before is None else round(_status("VmHWM") / 1e6, 1)
+    return {"seconds": wall, "cpu": cpu, "peak_mb": peak, "count": count}
+
+
+def _growth(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Exponents b of seconds ~ size^b over rows that differ in size alone, by least squares; of the
+    processor's time, which a busy machine changes less."""
+    found: dict[tuple[str, ...], list[tuple[int, float]]] = {}
+    for row in rows:
+        if row["cpu_seconds"]:
+            key = (row["task"], row["workload"], row["way"])
+            found.setdefault(key, []).append((row["size"], row["cpu_seconds"]))
+    out = []
+    for (task, workload, way), points in found.items():
+        if len({size for size, _ in points}) > 1:
+            sizes, seconds = np.log(np.array(points)).T
+            slope = float(np.polyfit(sizes, seconds, 1)[0])
+            out.append({"task": task, "workload": workload, "way": way, "exponent": slope,
+                        "sizes": [size for size, _ in points]})  # fmt: skip
+    return out
+
+
+def to_markdown(result: Mapping[str, Any], command: str) -> str:
+    """A page: the rows, the exponents, the machine."""
+    lines = [
+        f"# `{command}`\n",
+        "Every row in a process of its own, kernels compiled before. *Seconds* are of the clock, "
+        "*processor* those of all cores together; *peak* is the memory of the whole process, in "
+        "megabytes; a figure over the one it is held against is marked ✗.\n",
+        "| task | workload | size | way | seconds | processor | peak, MB | per second | |",
+        "|---|---|---:|---|---:|---:|---:|---:|---|",
+    ]
+    for row in result["rows"]:
+        cells = (
+            row["task"], row["workload"], f"{row['size']:,} {row['unit']}", row["way"],
+            _held(row["seconds"], row["most_seconds"], ",.2f"),
+            _held(row["cpu_seconds"], None, ",.2f"),
+            _held(row["peak_mb"], row["most_mb"], ",.0f"), _held(row["rate"], None, ",.0f"),
+            row["note"] or "",
+        )  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |")
+    if result["growth"]:
+        lines += ["\n## Growth\n", "Time grows as size to the power\n"]
+        lines += ["| task | workload | way | exponent |", "|---|---|---|---:|"]
+        lines += [
+            f"| {one['task']} | {one['workload']} | {one['way']} | {one['exponent']:.2f} |"
+            for one in result["growth"]
+        ]
+    machine = result["environment"]
+    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
+    lines += [
+        "\n## Machine\n",
+        f"{machine['processor']}, {machine['cores']} cores; {machine['system']}, Python "
+        f"{machine['python']}; {versions}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _held(value: float | None, most: float | None, form: str) -> str:
+    if value is None or math.isnan(value):
+        return "–"
+    over = most is not None and value > most
+    return format(value, form) + " ✗" * over + ("" if most is None else f" (of {most:,.0f})")
+
+
+def _graph(edge_index: np.ndarray, nodes: int) -> Any:
+    from ..graph.graphs import Graphs
+
+    return Graphs.from_edges(edge_index[0], edge_index[1], nodes)
+
+
+def _power_law(size: int) -> Any:
+    """Vertices as in ogbn-arxiv and 1 M / 8 M: about 7 and 8 edges a vertex."""
+    from .workloads import power_law
+
+    nodes = {1_200_000: 170_000, 8_000_000: 1_000_000}.get(size, size // 7)
+    return _graph(power_law(nodes, size)[0], nodes)
+
+
+def _hub(size: int) -> Any:
+    """A quarter of the edges end in one vertex."""
+    rng = np.random.default_rng(0)
+    nodes, arms = size // 2, size // 4
+    ends = rng.integers(1, nodes, (2, size - arms + size // 1_000))
+    star = rng.choice(np.arange(1, nodes), arms, replace=False)
+    return _graph(np.concatenate([[np.zeros(arms, int), star], ends], 1), nodes)
+
+
+def _sparse(size: int) -> Any:
+    """Degrees of 1 to 8: a random matching of stubs."""
+    rng = np.random.default_rng(0)
+    nodes = 2 * size * 2 // 9
+    stubs = rng.permutation(np.repeat(np.arange(nodes), rng.integers(1, 9, nodes)))
+    return _graph(stubs[: len(stubs) // 2 * 2].reshape(2, -1), nodes)
+
+
+def _prepare(build: Callable[[int], Any], **structure: Any) -> Callable[[int], Call]:
+    """The partition and the classes of a graph, as training needs them."""
+
+    def make(size: int) -> Call:
+        from ..graph.structure import Structure
+        from ..nn.prepare import prepare_graphs
+
+        chosen = Structure(**structure)
+        prepare_graphs(build(1_000), chosen)
+        graph = build(size)
+
+        def call() -> int:
+            prepare_graphs(graph, chosen)
+            return len(graph.indices) // 2
+
+        return call
+
+    return make
+
+
+def _step(build: Callable[[int], Any], **structure: Any) -> Callable[[int], Call]:
+    """One forward and backward pass over the whole graph, 16 features wide."""
+
+    def make(size: int) -> Call:
+        import torch
+
+        from ..graph.structure import Structure
+        from ..nn.model import GPNN
+        from ..nn.prepare import prepare_graphs
+
+        def pass_over(graph: Any) -> Call:
+            ready = prepare_graphs(
+                graph, Structure(**structure), x=torch.ones(graph.num_nodes, 4), node_level=True
+            )
+            model = GPNN(base="gin", outputs=2, hidden=16, **ready.options)
+            batch = ready.batch(edges=False)
+
+            def call() -> int:
+                model(batch).square().mean().backward()
+                return len(graph.indices) // 2
+
+            return call
+
+        pass_over(build(1_000))()
+        return pass_over(build(size))
+
+    return make
+
+
+def _one_graph() -> list[Measured]:
+    sparse, hub = "core-degree, edges, 3 layers", "core, edges, 3 layers"
+    rows = [
+        ("core", "cross", 1, 1_200_000, (6, None)),
+        ("core", "edges", 1, 1_200_000, (20, None)),
+        ("degree", "cross", 1, 1_200_000, (30, None)),
+        ("core", "cross", 2, 1_200_000, (None, None)),
+        ("core", "cross", 1, 8_000_000, (60, 8_000)),
+    ]
+    out = [
+        Measured(
+            "prepare", "power law", size, f"{scheme}, {which}, {layers} layer{'s' * (layers > 1)}",
+            _prepare(_power_law, scheme=scheme, interactions=which, layers=layers), limit=limit,
+        )
+        for scheme, which, layers, size, limit in rows
+    ]  # fmt: skip
+    for task, of in (("prepare", _prepare), ("step", _step)):
+        measured = of(_hub, scheme="core", interactions="edges")
+        out.append(Measured(task, "hub", 200_000, hub, measured, limit=(None, 4_000)))
+    for size in (100_000, 1_000_000, 10_000_000):
+        few = {"quick": size <= 1_000_000}
+        out.append(Measured("prepare", "degrees 1 to 8", size, sparse, _prepare(_sparse), **few))
+        if size <= 1_000_000:  # the tensors of 10 M edges would take more than 8 GB
+            out.append(Measured("step", "degrees 1 to 8", size, sparse, _step(_sparse), **few))
+    return out
+
+
+WORKLOADS: list[Measured] = [*_one_graph()]
+"""All rows, in the order of the report."""
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measure(int(sys.argv[1]))))
