@@ -285,10 +285,12 @@ def _one_graph() -> list[Measured]:
         measured = of(_hub, scheme="core", interactions="edges")
         out.append(Measured(task, "hub", 200_000, hub, measured, limit=(None, 4_000)))
     for size in (100_000, 1_000_000, 10_000_000):
-        few = {"quick": size <= 1_000_000}
-        out.append(Measured("prepare", "degrees 1 to 8", size, sparse, _prepare(_sparse), **few))
-        if size <= 1_000_000:  # the tensors of 10 M edges would take more than 8 GB
-            out.append(Measured("step", "degrees 1 to 8", size, sparse, _step(_sparse), **few))
+        few = size <= 1_000_000
+        made = _prepare(_sparse)
+        out.append(Measured("prepare", "degrees 1 to 8", size, sparse, made, quick=few))
+        if few:  # the tensors of 10 M edges would take more than 8 GB
+            made = _step(_sparse)
+            out.append(Measured("step", "degrees 1 to 8", size, sparse, made, quick=few))
     return out
 
 
