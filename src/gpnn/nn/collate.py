@@ -21,7 +21,7 @@ __all__ = ["collate"]
 
 IntArray = NDArray[np.int64]
 as_tensor = torch.from_numpy
-_NO_WEIGHT = np.zeros(0, np.float32)
+_NO_WEIGHT: NDArray[np.floating] = np.zeros(0, np.float32)
 
 
 def collate(
@@ -281,7 +281,7 @@ def _ends(lengths: Any) -> IntArray:
 
 
 def _segments(
-    source: IntArray, bounds: IntArray, columns: int, weight: NDArray[np.float32] = _NO_WEIGHT
+    source: IntArray, bounds: IntArray, columns: int, weight: NDArray[np.floating] = _NO_WEIGHT
 ) -> Segments:
     row, back, moved = loops.transpose(source, bounds, columns, weight)
     parts = [source, bounds, row, back]

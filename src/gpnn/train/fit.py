@@ -21,6 +21,7 @@ from ..files import writing
 from ..graph.readers.files import InputNote
 from ..graph.vocabulary import UnseenColours
 from ..nn.model import GPNN
+from ..nn.sampled import check_fanout
 from ..options import Whole
 from .checkpoint import CHECKPOINT, describe_difference
 from .conformal import calibrate
@@ -139,6 +140,8 @@ def fit(
     ]  # fmt: skip
     device = pick_device(train.device)
     setup = set_up(samples, options, replicas, train.class_weights == "balanced")
+    if train.fanout is not None:
+        check_fanout(train.fanout, setup.config)
     run = _describe(setup, train, splits, dropout)
     folder = None if folder is None else Path(folder)
     if folder is not None:
@@ -320,7 +323,7 @@ def _describe(
 ) -> dict[str, Any]:
     """What makes the run this run and no other."""
     return {
-        "train": {k: v for k, v in asdict(train).items() if k != "device"},
+        "train": {k: v for k, v in asdict(train).items() if k != "device" and v is not None},
         "model": {**setup.config.to_dict(), "dropout": dropout},
         "networks": len(splits),
         "data": setup.samples.digest(),

@@ -138,9 +138,8 @@ def train_sets(
     sets = groups_of(setup, replicas, schedule)
     found = []
     for number, places in enumerate(sets):
-        staged = stage(
-            setup, [replicas[r] for r in places], schedule, dtype, uses_resident(setup, device)
-        )
+        resident = schedule.fanout is None and uses_resident(setup, device)
+        staged = stage(setup, [replicas[r] for r in places], schedule, dtype, resident)
         inside = folder
         if folder is not None and len(sets) > 1:
             inside = Path(folder) / f"set-{number}"
@@ -163,8 +162,8 @@ def train_sets(
 
 def groups_of(setup: Setup, replicas: Sequence[Replica], schedule: Schedule) -> list[list[int]]:
     """The replicas that are trained side by side: those with as many steps in an epoch; models
-    around a module of the user's own one by one."""
-    if not setup.stackable:
+    around a module of the user's own, and on blocks of a graph, one by one."""
+    if not setup.stackable or schedule.fanout is not None:
         return [[r] for r in range(len(replicas))]
     found: dict[int, list[int]] = {}
     for r, one in enumerate(replicas):
