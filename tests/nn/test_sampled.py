@@ -72,6 +72,16 @@ def test_a_block_of_all_neighbours_gives_what_the_whole_graph_gives(which, layer
             assert mine is not None and torch.allclose(mine, theirs, atol=1e-9, rtol=1e-9)
 
 
+@pytest.mark.parametrize("layers", [1, 2])
+def test_statistics_over_all_roots_are_those_of_the_whole_graph(layers):
+    """With all vertices as roots and all neighbours, in training mode too."""
+    prepared = ready("edges", layers)
+    model = network(prepared, base="gin").train()
+    roots = np.random.default_rng(2).permutation(prepared.graphs.num_nodes)
+    batch = Sampler(prepared, [-1] * 2 * layers).batch(roots, seed=5)
+    assert torch.allclose(model(batch), model(prepared.batch())[roots], atol=1e-5, rtol=1e-5)
+
+
 def test_drawn_neighbours_are_neighbours_and_as_many_as_asked_for():
     prepared = ready("edges", 1)
     sampler, graphs = Sampler(prepared, [4, 2]), prepared.graphs

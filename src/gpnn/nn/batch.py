@@ -183,6 +183,8 @@ class SampledRows:
         part, groups: of the vertices of Equation 1; ``middle``: which of those given they are.
         pairs: the pairs of Equation 3 one by one; the sum over them is scaled.
         vertex_id: of the result, [size]; ``degree``: in the whole graph, [size].
+        vertex_weight, inner_weight: what vertices of the result and of Equation 1 count in
+            statistics: 1 for roots, else 0.
     """
 
     neighbours: Segments
@@ -194,8 +196,8 @@ class SampledRows:
     middle: Tensor | None
     size: int
     degree: Tensor | None
-
-    vertex_weight = None
+    vertex_weight: Tensor
+    inner_weight: Tensor | None
 
     def own(self, x: Tensor) -> Tensor:
         """The rows of x that the result is wanted of."""
@@ -281,6 +283,11 @@ class GraphBatch:
         return x
 
     inner = own
+
+    @property
+    def inner_weight(self) -> Tensor | None:
+        """What vertices count in the statistics of Equation 1."""
+        return self.vertex_weight
 
     def layer(self, number: int) -> GraphBatch | SampledRows:
         """What a layer reads."""

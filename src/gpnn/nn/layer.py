@@ -215,7 +215,7 @@ class InteractionLayer(nn.Module):
         """γ' from γ and what Equation 3 reads of α; ``own``: the row of α of every pair."""
         assert batch.near is not None and batch.part is not None and batch.groups is not None
         near = batch.neighbours.sum(gamma, onto=batch.inner(gamma), factor=1 + self.epsilon)
-        hidden = self.beta.before_second(near, batch.vertex_weight)
+        hidden = self.beta.before_second(near, batch.inner_weight)
         by_vertex = self.beta_map(
             hidden, batch.part, batch.groups, self.omega, before=self.beta.second
         )

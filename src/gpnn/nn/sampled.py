@@ -10,6 +10,9 @@ in Equations 1 and 3 and in the base GNN: unbiased before the non-linearity that
 is always there. α depends on the structure alone, and its classes are those of the whole graph: of
 Equation 2 nothing is drawn, the classes that a block reads are computed as they are. Parts and
 vocabulary are those of the whole graph too, so a colour means the same in every block.
+
+Normalisations take their statistics over the roots, and over the pairs of the roots: these are a
+fair sample of the graph, while what is drawn around them has too many hubs.
 """
 
 from __future__ import annotations
@@ -88,16 +91,6 @@ class Sampler:
         self.place = np.full(prepared.graphs.num_nodes, -1, np.int64)
 
     @cached_property
-    def counts(self) -> list[NDArray[np.float32]]:
-        """Pairs of the whole graph in every class, by round."""
-        classes, out = self.prepared.classes, []
-        for r, table in enumerate(classes.tables):
-            own = np.zeros(table.size, np.float32)
-            own[classes.class_id[r]] = classes.class_count[r]
-            out.append(own)
-        return out
-
-    @cached_property
     def own_pair(self) -> IntArray:
         """The pair (v, v) of every vertex."""
         classes = self.prepared.classes
@@ -169,11 +162,12 @@ class Sampler:
         start_mark = np.zeros((1, count), np.int32)
         start_mark[0, first] = np.arange(1, len(first) + 1)
         size, used, rows, marked, rounds = 0, 0, len(first), start_mark, []
-        by_part = start[:, 2]
+        by_part, own_pairs, own_scale = start[:, 2], block.pairs(0)[2], block.scale_of(0)
         start_groups = _groups(np.searchsorted(by_part, np.arange(parts + 1)))
         for r, table in enumerate(classes.tables):
             chosen = wanted[r]
-            weight = self.counts[r][chosen]
+            weight = np.bincount(classes.pair_class[r][own_pairs], own_scale, table.size + count)
+            weight = weight[chosen].astype(np.float32)
             arrays = (
                 table.previous, table.first, table.second, table.entry_ptr, table.entry_tuple,
                 table.entry_count, table.shared, table.shared_ptr, table.shared_tuple,
@@ -314,6 +308,8 @@ class _Block:
             middle=as_tensor(order),
             size=low,
             degree=None,
+            vertex_weight=self._of_roots(np.arange(low)),
+            inner_weight=self._of_roots(order),
         )
 
     def base(self, hops: int) -> SampledRows:
@@ -329,7 +325,13 @@ class _Block:
             middle=None,
             size=low,
             degree=as_tensor(self.degree[:low].astype(np.float64)),
+            vertex_weight=self._of_roots(np.arange(low)),
+            inner_weight=None,
         )
+
+    def _of_roots(self, rows: IntArray) -> Tensor:
+        """1 for roots, else 0."""
+        return as_tensor((rows < self.ends[0]).astype(np.float32))
 
     def _neighbours(self, rows: IntArray, columns: int) -> Segments:
         lengths = np.diff(self.bounds)[rows]
