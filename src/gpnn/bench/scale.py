@@ -265,6 +265,74 @@ def _step(build: Callable[[int], Any], **structure: Any) -> Callable[[int], Call
     return make
 
 
+BLOCKS = 10
+"""Blocks of 1,024 roots, 15 and 10 neighbours, that a row of sampled training takes."""
+
+
+def _blocks(size: int) -> tuple[Any, Any]:
+    """A prepared power-law graph with 64 features, and a sampler of blocks."""
+    import torch
+
+    from ..graph.structure import Structure
+    from ..nn.prepare import prepare_graphs
+    from ..nn.sampled import Sampler
+
+    graph, structure = _power_law(size), Structure("core", "cross", layers=1)
+    x = torch.randn(graph.num_nodes, 64, generator=torch.Generator().manual_seed(0))
+    ready = prepare_graphs(graph, structure, x=x, node_level=True)
+    return ready, Sampler(ready, (15, 10))
+
+
+def _sampled(size: int) -> Call:
+    """Draw blocks and take a forward and backward pass over each, 64 wide."""
+    import torch
+
+    from ..nn.model import GPNN
+
+    ready, sampler = _blocks(size)
+    torch.manual_seed(0)
+    model = GPNN(base=None, outputs=8, hidden=64, component_feature=False, **ready.options)
+    order = np.random.default_rng(0).permutation(ready.graphs.num_nodes)
+
+    def call(blocks: int = BLOCKS) -> int:
+        for number in range(blocks):
+            roots = order[1_024 * number : 1_024 * (number + 1)]
+            model(sampler.batch(roots, number)).square().mean().backward()
+        return blocks
+
+    call(1)
+    return call
+
+
+def _sage(size: int) -> Call:
+    """The same blocks, drawn by the same sampler, through two of PyG's SAGEConv, 64 wide."""
+    import torch
+    from torch_geometric.nn import SAGEConv
+
+    from ..nn.kernels.sample import draw_block
+
+    ready, sampler = _blocks(size)
+    torch.manual_seed(0)
+    first, second = SAGEConv(64, 64, aggr="sum"), SAGEConv(64, 8, aggr="sum")
+    order = np.random.default_rng(0).permutation(ready.graphs.num_nodes)
+    csr = (ready.graphs.indptr, ready.graphs.indices)
+
+    def call(blocks: int = BLOCKS) -> int:
+        for number in range(blocks):
+            roots = order[1_024 * number : 1_024 * (number + 1)]
+            vertices, _, bounds, drawn, _ = draw_block(
+                *csr, roots, sampler.fanout, number, sampler.place
+            )
+            into = np.repeat(np.arange(len(vertices)), np.diff(bounds))
+            edges = torch.from_numpy(np.stack([drawn, into]))
+            x = first(ready.x[torch.from_numpy(vertices)], edges).relu()
+            second(x, edges)[: len(roots)].square().mean().backward()
+        return blocks
+
+    call(1)
+    return call
+
+
 def _one_graph() -> list[Measured]:
     sparse, hub = "core-degree, edges, 3 layers", "core, edges, 3 layers"
     rows = [
@@ -291,6 +359,9 @@ def _one_graph() -> list[Measured]:
         if few:  # the tensors of 10 M edges would take more than 8 GB
             made = _step(_sparse)
             out.append(Measured("step", "degrees 1 to 8", size, sparse, made, quick=few))
+    for size, limit in ((1_200_000, (None, None)), (8_000_000, (None, 8_000))):
+        for way, made in (("gpnn, core, cross, 1 layer", _sampled), ("PyG's SAGEConv", _sage)):
+            out.append(Measured("10 sampled steps", "power law", size, way, made, limit=limit))
     return out
 
 
