@@ -63,6 +63,23 @@ def test_training_on_blocks_learns_and_is_the_same_every_time(file: Path) -> Non
     assert torch.equal(one.loaded.predict(samples), two.loaded.predict(samples))
 
 
+def test_large_graphs_are_answered_from_blocks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all neighbours they give what the whole graph gives; with few they do not."""
+    samples = load_samples(str(file), nodes=True)
+    model = {"layers": 1, "hidden": 8, "scheme": "core"}
+    for fanout, equal in (((-1, -1), True), ((2, 1), False)):
+        config = TrainConfig(epochs=2, batch_size=60, fanout=fanout, device="cpu")
+        loaded = fit(samples, model, config).loaded
+        assert loaded.fanout == fanout
+        whole = loaded.predict(samples)
+        with monkeypatch.context() as patch:
+            patch.setattr("gpnn.train.model_file.EXACT", 100)
+            patch.setattr("gpnn.train.model_file.ROOTS", 50)
+            blocks, again = loaded.predict(samples), loaded.predict(samples)
+        assert torch.equal(blocks, again)
+        assert torch.allclose(blocks, whole, atol=1e-5) == equal
+
+
 def test_the_command_line_trains_predicts_and_resumes(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"
     words = ("train", str(file), "--nodes", "--batch-size", "20", "--fanout", "5", "3", "--epochs",

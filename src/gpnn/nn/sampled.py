@@ -17,7 +17,7 @@ fair sample of the graph, while what is drawn around them has too many hubs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -135,6 +135,11 @@ class Sampler:
             layers=layers,
             base_layers=tuple(block.base(self.layers - 1 - r) for r in range(self.layers)),
         )
+
+    def batches(self, size: int) -> Iterator[GraphBatch]:
+        """Blocks of all vertices in order, the same every time."""
+        for start in range(0, len(self.place), size):
+            yield self.batch(np.arange(start, min(start + size, len(self.place))), 0)
 
     def _interactions(self, block: _Block) -> tuple[Tensor, tuple[AlphaRound, ...]]:
         """The classes that a block reads, and what they are made of, round after round."""

@@ -200,7 +200,7 @@ def _keep(
             best, ran = trained.best_epoch[number], trained.epochs[number]
             by_place[place] = member, history, best, ran
     rows = [by_place[place] for place in range(len(replicas))]
-    loaded = Loaded(tuple(row[0] for row in rows), samples.encoder)
+    loaded = Loaded(tuple(row[0] for row in rows), samples.encoder, {"run": run})
     held = [one.calibration for one in splits]
     if all(map(len, held)):
         assert samples.y is not None
