@@ -193,7 +193,8 @@ def load_samples(
     if names is not None and labelled:
         raw = raw.choose(tuple(names))
     if labelled and not raw.targets:
-        raise InputError(f"{source} has no labels to learn from or to check with.")
+        hint = " Say --nodes if its vertices have classes." if source.endswith(".npz") else ""
+        raise InputError(f"{source} has no labels to learn from or to check with.{hint}")
     return encode_samples(raw, wanted, strict, like, labelled, source, descriptors)
 
 
