@@ -250,6 +250,18 @@ def test_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         interaction_classes(star, part, structure("edges", rounds=2), merge=False)
 
 
+def test_too_many_to_be_numbered_or_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = to_graphs(hub_graph())
+    part = np.zeros(hub.num_nodes, np.int64)
+    with monkeypatch.context() as patch:
+        patch.setattr("gpnn.graph.edge_classes.MOST_PAIRS", 10)
+        with pytest.raises(InputError, match=r"pairs is more than can be numbered here, 10\."):
+            interaction_classes(hub, part, structure("edges"))
+    monkeypatch.setattr("gpnn.graph.edge_classes.ENTRY", 2**40)
+    with pytest.raises(InputError, match=r"tuples in \d+ classes, would need .* fanout\."):
+        interaction_classes(hub, part, structure("edges"))
+
+
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("name", "which", "counts", "batch"),

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import sizes as limits
+from ..errors import InputError
 from .class_tables import InteractionClasses, RoundTable
 from .graphs import Graphs
 from .kernels import edge_classes as loops
@@ -34,6 +35,8 @@ PAIR = 110
 """Bytes per pair while a round is computed."""
 ENTRY = 44
 """Bytes per entry of the tables, while tuples are numbered."""
+MOST_PAIRS, MOST_ENTRIES = 2**30, 2**31
+"""What numbers of 32 bits can count."""
 GAIN = 2
 """How many times fewer entries a shared sum must have to be worth a row of its own."""
 
@@ -79,6 +82,7 @@ def edge_classes(
     n = graphs.num_nodes
     pairs = n + len(graphs.indices)
     request = f"interactions={structure.interactions!r} with d=1 and rounds={structure.layers}"
+    _check_count(pairs, MOST_PAIRS, f"{request} on {pairs:,} pairs")
     limits.check_memory(
         (PAIR + 8 * structure.layers) * pairs, f"{request} on {pairs:,} pairs", "Give fewer graphs."
     )
@@ -127,6 +131,11 @@ def edge_classes(
         start_ptr=start_ptr,
         start_id=start_id,
     )
+
+
+def _check_count(count: int, most: int, what: str) -> None:
+    if count >= most:
+        raise InputError(f"{what} is more than can be numbered here, {most:,}. Give fewer graphs.")
 
 
 def _rows(nodes: NDArray[Any], size: int) -> NDArray[Any]:
@@ -290,6 +299,7 @@ class _Whole:
         shared = group >= 0
         room = np.where(shared, 2 * common, distinct + common)
         many = int(room.sum() + distinct[far].sum())
+        _check_count(many, MOST_ENTRIES, f"{self.request}, with {many:,} tuples,")
         limits.check_memory(
             ENTRY * many,
             f"{self.request} on {len(node):,} pairs, with {many:,} tuples in {count:,} classes,",
