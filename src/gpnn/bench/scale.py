@@ -352,11 +352,11 @@ def _one_graph() -> list[Measured]:
     for task, of in (("prepare", _prepare), ("step", _step)):
         measured = of(_hub, scheme="core", interactions="edges")
         out.append(Measured(task, "hub", 200_000, hub, measured, limit=(None, 4_000)))
-    for size in (100_000, 1_000_000, 10_000_000):
+    for size in (100_000, 1_000_000, 3_000_000):
         few = size <= 1_000_000
         made = _prepare(_sparse)
         out.append(Measured("prepare", "degrees 1 to 8", size, sparse, made, quick=few))
-        if few:  # the tensors of 10 M edges would take more than 8 GB
+        if few:  # the tensors of 3 M edges would take more than 8 GB
             made = _step(_sparse)
             out.append(Measured("step", "degrees 1 to 8", size, sparse, made, quick=few))
     for size, limit in ((1_200_000, (None, None)), (8_000_000, (None, 8_000))):
