@@ -37,3 +37,14 @@ def graph_sets(draw: st.DrawFn, max_graphs: int = 4, max_nodes: int = 9) -> Grap
 def permutation_of(graphs: Graphs, seed: int) -> np.ndarray:
     """A random renaming that keeps every vertex in its graph."""
     return graphs.permutation(np.random.default_rng(seed))
+
+
+def hub_graph(arms: int = 24) -> nx.Graph:
+    """A hub with neighbours that differ, so that their classes share a sum: some have leaves, some
+    are joined."""
+    graph = nx.star_graph(arms)
+    for u in range(1, arms + 1):
+        graph.add_edges_from([(u, len(graph) + i) for i in range(u % 7)])
+        if u % 4 == 1 and u < arms:
+            graph.add_edge(u, u + 1)
+    return graph

@@ -1,44 +1,42 @@
+"""Rows of the scale benchmark: graphs as they say, one row measured, exponents of known growth."""
+
 from __future__ import annotations
 
-import csv
-from pathlib import Path
-
+import numpy as np
 import pytest
 
 from gpnn.bench import scale
-from gpnn.bench.scale import measure_command, run_scale_bench, to_markdown
 from gpnn.errors import InputError
 
-FIELDS = ["task", "workload", "size", "way", "seconds", "peak_mb", "rate"]
+
+def test_graphs_are_as_they_say() -> None:
+    hub = scale._hub(4_000)
+    assert hub.degree.max() >= 1_000 and abs(len(hub.indices) // 2 - 4_000) < 40
+    sparse = scale._sparse(9_000)
+    assert sparse.degree.max() <= 8 and abs(len(sparse.indices) // 2 - 9_000) < 200
+    law = scale._power_law(7_000)
+    assert law.num_nodes == 1_000 and len(law.indices) == 14_000
 
 
-def test_rows_growth_and_page(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> None:
-    """Every row comes from a command; time that doubles with the size has exponent 1."""
-    commands: list[tuple[str, ...]] = []
-
-    def measured(*words: object) -> tuple[float, float]:
-        commands.append(tuple(map(str, words)))
-        table = next(Path(str(w)) for w in words if str(w).endswith(("000.csv", "-2")))
-        size = int(table.stem.split("-")[1] if table.suffix == "" else table.stem)
-        if table.suffix:
-            with table.open(newline="") as file:
-                assert len(list(csv.reader(file))) == size + 1
-        return size / 1_000, 100.0
-
-    monkeypatch.setattr(scale, "measure_command", measured)
-    result = run_scale_bench(quick=True, data=str(data_dir))
-    assert all(list(row) == FIELDS and row["rate"] == 1_000 for row in result["rows"])
-    assert {row["task"] for row in result["rows"]} == {"predict", "prepare", "train, one epoch"}
-    assert all(row["exponent"] == pytest.approx(1) for row in result["growth"])
-    assert {words[0] for words in commands} == {"train", "predict", "prepare"}
-    page = to_markdown(result)
-    assert "| predict | molecules | 8,000 | d=1, jobs 2 | 8.0 | 100 | 1,000 |" in page
-    with pytest.raises(InputError, match="There is no workload 'x'"):
-        run_scale_bench(only=["x"])
+def test_a_row_is_measured_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    number = [one.quick for one in scale.WORKLOADS].index(True)
+    row = scale._row(number)
+    assert row["note"] is None and row["seconds"] > 0 and row["rate"] > 0
+    assert row["peak_mb"] is None or row["peak_mb"] > 100
+    assert {"task", "workload", "size", "way", "seconds", "peak_mb", "rate"} <= set(row)
+    monkeypatch.setattr(scale, "SECONDS", 0.01)
+    assert scale._row(number)["note"] == "not finished in 0.01 s"
 
 
-def test_a_command_is_measured_in_a_process_of_its_own() -> None:
-    seconds, peak = measure_command("--version")
-    assert seconds > 0 and 5 < peak < 2_000
-    with pytest.raises(InputError, match=r"gpnn predict nowhere .*failed"):
-        measure_command("predict", "nowhere", "x.csv")
+def test_exponents_are_those_of_the_times() -> None:
+    rows = [
+        {"task": "t", "workload": "w", "way": "x", "size": n, "cpu_seconds": 3e-6 * n**1.1}
+        for n in (100, 1_000, 10_000)
+    ]
+    (found,) = scale._growth([*rows, {**rows[0], "way": "alone"}])
+    assert np.isclose(found["exponent"], 1.1)
+
+
+def test_an_unknown_word_is_refused() -> None:
+    with pytest.raises(InputError, match=r"No workload has molehill in its name\. These are: "):
+        scale.run_scale_bench(only=["molehill"])

@@ -899,6 +899,41 @@ def cache(rng: Random, folder: Path) -> Enter:
     return enter
 
 
+@door
+def node_file(rng: Random, folder: Path) -> Enter:
+    from gpnn.data.node_file import read_node_file
+    from gpnn.data.samples import encode_samples
+
+    n = rng.randint(1, 8)
+    path = folder / "a.npz"
+    arrays: dict[str, Any] = {
+        "edge_index": array(rng, (2, rng.randint(0, 9)), n),
+        "y": array(rng, (n,), 3),
+    }
+    for name, shape in (("x", (n, 2)), ("train_mask", (n,)), ("val_mask", (n,)),
+                        ("test_mask", (n,)), ("num_nodes", ())):  # fmt: skip
+        if rarely(rng, 0.5):
+            arrays[name] = array(rng, shape, 2)
+    if rarely(rng, 0.3):
+        arrays[rng.choice([*arrays])] = array(rng, rng.choice(((), (2,), (3, 3))), 5)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            np.savez_compressed(path, **arrays)
+    except (ValueError, OverflowError, TypeError):
+        path.write_bytes(b"")
+
+    def enter() -> None:
+        raw = read_node_file(path)
+        simple_, y = raw.graphs, np.load(path)["y"].reshape(-1)
+        known = ~np.isnan(raw.targets["y"])
+        assert len(y) == simple_.num_nodes == len(raw.nodes)
+        assert (raw.targets["y"][known] == y[known]).all() and (y[~known] < 0).all()
+        encode_samples(raw)
+
+    return enter
+
+
 # The command line.
 
 

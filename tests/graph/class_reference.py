@@ -114,8 +114,16 @@ def expand(palette: Palette, start: np.ndarray, tables: Iterable[Any]) -> list[l
         members: list[list[tuple[int, int]]] = [[] for _ in table.previous]
         owner = np.repeat(np.arange(table.size), np.diff(table.entry_ptr))
         counts = table.entry_count.astype(int)
+        signed: list[Counter[tuple[int, int]]] = [Counter() for _ in table.previous]
         for c, t, count in zip(owner, table.entry_tuple, counts, strict=True):
-            members[c] += [(rows[table.first[t]], rows[table.second[t]])] * count
+            signed[c][rows[table.first[t]], rows[table.second[t]]] += count
+        for c in np.flatnonzero(table.shared >= 0):
+            for e in range(*table.shared_ptr[table.shared[c] :][:2]):
+                t = table.shared_tuple[e]
+                signed[c][rows[table.first[t]], rows[table.second[t]]] += table.shared_count[e]
+        for c, one in enumerate(signed):
+            assert min(one.values(), default=0) >= 0
+            members[c] += one.elements()
         learned = [
             palette(rows[p], multiset(m)) for p, m in zip(table.previous, members, strict=True)
         ]

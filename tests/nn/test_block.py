@@ -71,7 +71,7 @@ def test_inside_both_read_the_same_features() -> None:
     alpha = net.pair(one.start)
     layer = net.layers[0]
     _, of_alpha = layer.interactions(alpha, alpha, one.rounds[0])
-    made = layer.combine(gamma, of_alpha, one, 0)
+    made = layer.combine(gamma, of_alpha, one, one.rounds[0].own)
     conv = net.base.convs[0](gamma, one, None)
     expected = gamma + torch.relu(normed(made, net.blocks[0].norm))
     expected = expected + torch.relu(normed(conv, net.base.blocks[0].norm))

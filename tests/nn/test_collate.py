@@ -24,7 +24,7 @@ from gpnn.nn.prepare import Prepared, prepare_graphs
 from gpnn.nn.segments import Segments
 from graph.class_reference import Palette, Slow, expand, slow_set, weigh
 from graph.test_classes import OPTIONS, VARIANTS, sample, symmetric_labels
-from strategies import graph_sets, to_graphs
+from strategies import graph_sets, hub_graph, to_graphs
 
 GIVEN = Scheme("given", lambda _: np.zeros(0), "given", "none", "any")
 
@@ -54,6 +54,10 @@ class Table:
     entry_count: np.ndarray
     class_weight: np.ndarray
     tuple_weight: np.ndarray
+    shared: np.ndarray
+    shared_ptr: np.ndarray
+    shared_tuple: np.ndarray
+    shared_count: np.ndarray
 
 
 class Replica:
@@ -103,8 +107,10 @@ class Replica:
         high, tuples = self.own(one.weight, 0), self.own(one.tuple_weight, 0)
         weight, heavy = (part.reshape(self.replicas, -1)[self.number].numpy() for part in
                          (one.weight, one.tuple_weight))  # fmt: skip
-        classes, met = np.flatnonzero(weight > 0), np.flatnonzero(heavy > 0)
-        assert high.sum() == len(classes) and tuples.sum() == len(met)
+        classes = np.flatnonzero(weight > 0)
+        met = np.flatnonzero([len(line) for line in entries(one.met, len(heavy), self.number)])
+        assert high.sum() == len(classes)
+        assert tuples.sum() == len(met) or (one.shared is not None and tuples.sum() < len(met))
         size = len(before.keys()) and max(before) + 1
         shift = self.number * self._height(before, one)
         lines = entries(one.previous, len(weight), self.number)
@@ -122,7 +128,8 @@ class Replica:
         entry = np.array([place[t - low] for c in classes for t in sums[c]], int)
         count = np.array([w for c in classes for w in counts[c]])
         self.tables.append(Table(len(classes), previous, first, second, ends, entry, count,
-                                 weight[classes], heavy[met]))  # fmt: skip
+                                 weight[classes], heavy[met],
+                                 *self._shared(one, classes, place, low)))  # fmt: skip
         start_height = len(self.batch.start.reshape(self.replicas, -1, 7)[0])
         own = {int(c): i for i, c in enumerate(classes)}
         own |= {len(weight) + row: len(classes) + i for row, i in self.start_place.items()}
@@ -131,6 +138,19 @@ class Replica:
         low = self.number * len(one.part)
         self.pair_rows.append([[own[r - low] for r in line] for line in pairs])
         return own
+
+    def _shared(self, one: Any, classes: np.ndarray, place: dict[int, int], low: int) -> Any:
+        """What classes share, in the arrays of a table."""
+        if one.shared is None:
+            return np.full(len(classes), -1), np.zeros(1, int), np.zeros(0, int), np.zeros(0)
+        rows = (len(one.shared.ptr) - 1) // self.replicas
+        takes = entries(one.takes, len(one.weight.reshape(self.replicas, -1)[0]), self.number)
+        own = [takes[c][0] - self.number * rows if takes[c] else -1 for c in classes]
+        sums = entries(one.shared, rows, self.number)
+        counts = entries(one.shared, rows, self.number, one.shared.weight)
+        ends = np.concatenate(([0], np.cumsum([len(line) for line in sums]))).astype(int)
+        return (np.array(own), ends, np.array([place[t - low] for line in sums for t in line]),
+                np.array([int(w) for line in counts for w in line]))  # fmt: skip
 
     def _height(self, before: dict[int, int], one: Any) -> int:  # noqa: ARG002
         k = [id(r) for r in self.batch.rounds].index(id(one))
@@ -199,7 +219,8 @@ def check(ready: Prepared, batch: GraphBatch, replicas: list[list[int]], palette
 
 def transposes(batch: GraphBatch) -> None:
     """What the gradient takes is the transpose, entry by entry."""
-    rounds = [getattr(r, n) for r in batch.rounds for n in ("previous", "met", "tuples", "pairs")]
+    names = ("previous", "met", "tuples", "pairs", "takes", "shared")
+    rounds = [one for r in batch.rounds for n in names if (one := getattr(r, n)) is not None]
     edges = [] if batch.edges is None else [batch.edges.gather, batch.edges.collect]
     for one in (batch.neighbours, batch.near, batch.readout, batch.order, *rounds, *edges):
         row = torch.repeat_interleave(one.ptr.diff())
@@ -244,6 +265,21 @@ def test_replicas_hold_what_each_holds_alone(
     check(ready, batch, replicas, palette, expected)
     transposes(batch)
     assert batch.features.shape[:2] == (len(replicas), len(batch.part))
+
+
+def test_replicas_hold_the_sums_that_classes_share() -> None:
+    graphs = Graphs.concatenate([to_graphs(hub_graph()), sample(1), to_graphs(hub_graph(29))])
+    part = (graphs.degree > 20).astype(np.int64)
+    palette, last = Palette(), len(graphs) - 1
+    ready = prepared(graphs, part, "edges", 1, 3, None, False, True)
+    expected = slow_set(palette, graphs, part, None, "edges", 1, 3, False)
+    assert ready.classes.shares
+    for replicas in ([[0, 3]], [[0, 3, last], [5], [last, last, 1]]):
+        ids = [np.array(own) for own in replicas]
+        batch = collate(ready, ids, True, stacked=len(ids) > 1)
+        assert batch.rounds[-1].shared is not None
+        check(ready, batch, replicas, palette, expected)
+        transposes(batch)
 
 
 def test_edges_of_replicas_and_their_labels() -> None:

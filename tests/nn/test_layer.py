@@ -17,8 +17,10 @@ from gpnn.nn.model import GPNN
 from gpnn.nn.parts import PairEmbedding, PartLinear
 from gpnn.nn.prepare import prepare
 from nn.literal import literal_gpnn
+from strategies import hub_graph
 
 KINDS = ("cross", "edges", "pairs")
+SCHEME = "core-degree"
 
 
 @pytest.fixture(autouse=True)
@@ -45,15 +47,27 @@ def samples(seed: int) -> list[nx.Graph]:
 @pytest.mark.parametrize("combine", ["pairwise", "linear"])
 def test_layers_equal_the_formula(kind, d, update, direct, combine):
     """The linear variant also with labels of vertices in the first α."""
-    graphs = samples(d)
+    check_formula(samples(d), kind, d, update, direct, combine)
+
+
+@pytest.mark.parametrize("kind", ["cross", "edges"])
+def test_shared_sums_of_hubs_equal_the_formula(kind):
+    ready = check_formula([hub_graph(), *samples(3)], kind, 1, "tuple", False, "pairwise", layers=3)
+    assert ready.classes.shares
+    direct = prepare(ready.graphs, interactions=kind, layers=3, scheme=SCHEME, direct=True)
+    assert not direct.classes.shares
+
+
+def check_formula(graphs, kind, d, update, direct, combine, layers=2):
     whole, labelled = as_graphs(graphs), combine == "linear"
     labels = torch.arange(whole.num_nodes) * 5 % 3
     ready = prepare(
-        whole, interactions=kind, d=d, layers=2, direct=direct, labels=labelled, x=labels
-    )
+        whole, interactions=kind, d=d, layers=layers, direct=direct, labels=labelled, x=labels,
+        scheme=SCHEME,
+    )  # fmt: skip
     torch.manual_seed(1)
     keys = torch.arange(ready.parts)
-    convs = [InteractionLayer(5, keys, update, combine=combine) for _ in range(2)]
+    convs = [InteractionLayer(5, keys, update, combine=combine) for _ in range(layers)]
     pair = PairEmbedding(keys, 5, vertex_labels=3 * labelled)
     gamma = torch.randn(ready.graphs.num_nodes, 5)
     cuts = np.split(ready.part, ready.graphs.ptr[1:-1])
@@ -89,6 +103,7 @@ def test_layers_equal_the_formula(kind, d, update, direct, combine):
             if theirs is None
             else torch.allclose(ours, theirs, atol=1e-8, rtol=1e-8)
         )
+    return ready
 
 
 def test_only_the_pairwise_message_sees_which_beta_came_with_which_alpha():

@@ -1,165 +1,379 @@
-"""Time and memory against size: the commands that are meant for large inputs, each run in a process
-of its own, as a person would run it.
+"""``gpnn bench scale``: time and memory as data grow, every row in a process of its own.
 
-A row has ``task``, ``workload``, ``size``, ``way``, ``seconds``, ``peak_mb`` (of the largest
-process) and ``rate`` (things of the size per second). Growth exponents are slopes of log seconds
-over log size, of rows that differ in size alone.
+A *workload* is what is measured: how it is set up, and the call that is timed. :data:`WORKLOADS` is
+the list of those on one graph; commands on tables of molecules are in :mod:`.scale_tables`.
 """
 
 from __future__ import annotations
 
-import csv
+import json
 import math
 import os
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from itertools import cycle, islice
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..data.datasets import find
+import numpy as np
+
 from ..errors import InputError
-from ..graph.readers.files import read_bytes
+from .memory import _status
+from .scale_tables import TABLES, table_rows
 
-__all__ = ["WORKLOADS", "measure_command", "run_scale_bench", "to_markdown"]
+__all__ = ["WORKLOADS", "Measured", "run_scale_bench", "to_markdown"]
 
-Row = dict[str, Any]
-Progress = Callable[[str], None]
+SECONDS = 900
+"""A row that takes longer is given up."""
+
+Call = Callable[[], int]
+"""What is timed; returns how many things it dealt with, of which the rate is taken."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A row to be measured.
+
+    Attributes:
+        task: what is done; ``workload``: on what; ``size``: how large, in ``unit``; ``way``: how.
+        make: from the size to the call that is timed; it may prepare and warm up.
+        quick: whether it is small enough for ``--quick``.
+        limit: seconds and megabytes that a row is held against, or ``None``.
+    """
+
+    task: str
+    workload: str
+    size: int
+    way: str
+    make: Callable[[int], Call]
+    unit: str = "edges"
+    quick: bool = False
+    limit: tuple[float | None, float | None] = (None, None)
+
+    @property
+    def name(self) -> str:
+        return f"{self.task}, {self.workload}, {self.size:,} {self.unit}, {self.way}"
 
 
 def run_scale_bench(
     quick: bool = False,
+    only: Sequence[str] | None = None,
     data: str | None = None,
-    only: list[str] | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Measure all workloads, or those named."""
-    if unknown := [name for name in only or () if name not in WORKLOADS]:
-        raise InputError(f"There is no workload {unknown[0]!r}. Choose {', '.join(WORKLOADS)}.")
-    rows: list[Row] = []
-    with tempfile.TemporaryDirectory(prefix="gpnn-scale-") as folder:
-        for name, make in WORKLOADS.items():
-            if only and name not in only:
-                continue
-            for row in make(Path(folder), quick, data):
-                rows.append(row)
-                if progress is not None:
-                    progress(f"{row['task']}, {row['workload']}, {row['size']:,}, {row['way']}: "
-                             f"{row['seconds']:.1f} s")  # fmt: skip
-    return {"rows": rows, "growth": _growth(rows), "cores": os.cpu_count()}
+    """Measure all workloads, or those whose task, workload or way has one of the given words."""
+
+    def wanted(name: str) -> bool:
+        return not only or any(word in name for word in only)
+
+    chosen = [n for n, one in enumerate(WORKLOADS) if (one.quick or not quick) and wanted(one.name)]
+    tables = [name for name in TABLES if wanted(name)]
+    if not chosen and not tables:
+        names = (*(one.name for one in WORKLOADS), *TABLES)
+        raise InputError(
+            f"No workload has {', '.join(only or ())} in its name. These are: {'; '.join(names)}."
+        )
+    rows = []
+    for number in chosen:
+        progress(WORKLOADS[number].name)
+        rows.append(_row(number))
+    for row in table_rows(tables, quick, data):
+        progress(f"{row['task']}, {row['workload']}, {row['size']:,} {row['unit']}, {row['way']}")
+        rows.append(row)
+    from .environment import describe
+
+    return {"rows": rows, "growth": _growth(rows), "environment": describe((), ())}
 
 
-def measure_command(*words: object) -> tuple[float, float]:
-    """Seconds of ``gpnn`` with these words, one CPU thread a process, and peak memory in MB of the
-    largest of its processes."""
+def _row(number: int) -> dict[str, Any]:
+    """A row, measured in a process of its own."""
+    one = WORKLOADS[number]
     source = str(Path(__file__).parents[2])
     path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-    began = time.perf_counter()
-    with tempfile.TemporaryFile() as told:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "gpnn", *map(str, words)], env=environment, stdout=told,
-            stderr=told,
+    found: dict[str, Any] = {"seconds": None, "cpu": None, "peak_mb": None, "count": None}
+    note = None
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "gpnn.bench.scale", str(number)], capture_output=True, text=True,
+            timeout=SECONDS, env={**os.environ, "PYTHONPATH": path}, check=False,
         )  # fmt: skip
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        seconds = time.perf_counter() - began
-        if process.returncode:
-            told.seek(0)
-            text = told.read().decode(errors="replace").strip()
-            raise InputError(f"gpnn {' '.join(map(str, words))} failed: {text[-1000:]}")
-    return seconds, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
+        if done.returncode:
+            note = (done.stderr.strip().splitlines() or ["failed"])[-1][:200]
+        else:
+            found = json.loads(done.stdout.splitlines()[-1])
+    except subprocess.TimeoutExpired:
+        note = f"not finished in {SECONDS} s"
+    rate = found["count"] / found["seconds"] if found["seconds"] else None
+    return {
+        "task": one.task, "workload": one.workload, "size": one.size, "unit": one.unit,
+        "way": one.way, "seconds": found["seconds"], "cpu_seconds": found["cpu"],
+        "peak_mb": found["peak_mb"], "rate": rate, "most_seconds": one.limit[0],
+        "most_mb": one.limit[1], "note": note,
+    }  # fmt: skip
 
 
-def _row(task: str, workload: str, size: int, way: str, found: tuple[float, float]) -> Row:
-    seconds, peak = found
-    return {"task": task, "workload": workload, "size": size, "way": way, "seconds": seconds,
-            "peak_mb": peak, "rate": size / seconds}  # fmt: skip
+def _measure(number: int) -> dict[str, Any]:
+    one = WORKLOADS[number]
+    call = one.make(one.size)
+    before: int | None = None
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+        before = _status("VmRSS")
+    except OSError:
+        pass
+    wall, cpu = time.perf_counter(), time.process_time()
+    count = call()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    peak = None if before is None else round(_status("VmHWM") / 1e6, 1)
+    return {"seconds": wall, "cpu": cpu, "peak_mb": peak, "count": count}
 
 
-def _growth(rows: list[Row]) -> list[Row]:
-    """Slopes between the smallest and the largest size."""
-    found: dict[tuple[str, str, str], list[Row]] = {}
+def _growth(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Exponents b of seconds ~ size^b over rows that differ in size alone, by least squares; of the
+    processor's time, which a busy machine changes less."""
+    found: dict[tuple[str, ...], list[tuple[int, float]]] = {}
     for row in rows:
-        found.setdefault((row["task"], row["workload"], row["way"]), []).append(row)
+        if row["cpu_seconds"]:
+            key = (row["task"], row["workload"], row["way"])
+            found.setdefault(key, []).append((row["size"], row["cpu_seconds"]))
     out = []
-    for (task, workload, way), own in found.items():
-        low, high = min(own, key=lambda r: r["size"]), max(own, key=lambda r: r["size"])
-        if low["size"] < high["size"]:
-            slope = math.log(high["seconds"] / low["seconds"]) / math.log(
-                high["size"] / low["size"]
-            )
-            out.append({"task": task, "workload": workload, "way": way, "exponent": slope})
+    for (task, workload, way), points in found.items():
+        if len({size for size, _ in points}) > 1:
+            sizes, seconds = np.log(np.array(points)).T
+            slope = float(np.polyfit(sizes, seconds, 1)[0])
+            out.append({"task": task, "workload": workload, "way": way, "exponent": slope,
+                        "sizes": [size for size, _ in points]})  # fmt: skip
     return out
 
 
-def to_markdown(result: dict[str, Any], command: str = "gpnn bench scale") -> str:
-    """The rows as a table, and the growth exponents."""
-    lines = [f"# `{command}`", "", f"{result['cores']} cores. Every row is a command in a process "
-             "of its own, start included; peak is the memory of its largest process.", "",
-             "| task | workload | size | way | seconds | peak, MB | per second |",
-             "|---|---|---:|---|---:|---:|---:|"]  # fmt: skip
-    lines += [
-        f"| {r['task']} | {r['workload']} | {r['size']:,} | {r['way']} | {r['seconds']:.1f} | "
-        f"{r['peak_mb']:,.0f} | {r['rate']:,.0f} |"
-        for r in result["rows"]
+def to_markdown(result: Mapping[str, Any], command: str) -> str:
+    """A page: the rows, the exponents, the machine."""
+    lines = [
+        f"# `{command}`\n",
+        "Every row in a process of its own, kernels compiled before. *Seconds* are of the clock, "
+        "*processor* those of all cores together; *peak* is the memory of the whole process, in "
+        "megabytes; a figure over the one it is held against is marked ✗.\n",
+        "| task | workload | size | way | seconds | processor | peak, MB | per second | |",
+        "|---|---|---:|---|---:|---:|---:|---:|---|",
     ]
-    lines += ["", "Growth of time with size (1 is linear):", ""]
-    lines += [f"- {r['task']}, {r['workload']}, {r['way']}: {r['exponent']:.2f}"
-              for r in result["growth"]]  # fmt: skip
+    for row in result["rows"]:
+        cells = (
+            row["task"], row["workload"], f"{row['size']:,} {row['unit']}", row["way"],
+            _held(row["seconds"], row["most_seconds"], ",.2f"),
+            _held(row["cpu_seconds"], None, ",.2f"),
+            _held(row["peak_mb"], row["most_mb"], ",.0f"), _held(row["rate"], None, ",.0f"),
+            row["note"] or "",
+        )  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |")
+    if result["growth"]:
+        lines += ["\n## Growth\n", "Time grows as size to the power\n"]
+        lines += ["| task | workload | way | exponent |", "|---|---|---|---:|"]
+        lines += [
+            f"| {one['task']} | {one['workload']} | {one['way']} | {one['exponent']:.2f} |"
+            for one in result["growth"]
+        ]
+    machine = result["environment"]
+    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
+    lines += [
+        "\n## Machine\n",
+        f"{machine['processor']}, {machine['cores']} cores; {machine['system']}, Python "
+        f"{machine['python']}; {versions}.",
+    ]
     return "\n".join(lines) + "\n"
 
 
-def _tables(folder: Path, sizes: tuple[int, ...], data: str | None) -> dict[int, Path]:
-    """Tables of so many rows: the molecules of ogbg-molhiv with their target, again and again."""
-    mapping = find("ogbg-molhiv", data).parents[1] / "mapping" / "mol.csv.gz"
-    text = read_bytes(mapping).decode()
-    rows = [(row["smiles"], row["HIV_active"]) for row in csv.DictReader(text.splitlines())]
-    out = {}
-    for size in sizes:
-        out[size] = folder / f"{size}.csv"
-        with out[size].open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([("smiles", "active"), *islice(cycle(rows), size)])
+def _held(value: float | None, most: float | None, form: str) -> str:
+    if value is None or math.isnan(value):
+        return "–"
+    over = most is not None and value > most
+    return format(value, form) + " ✗" * over + ("" if most is None else f" (of {most:,.0f})")
+
+
+def _graph(edge_index: np.ndarray, nodes: int) -> Any:
+    from ..graph.graphs import Graphs
+
+    return Graphs.from_edges(edge_index[0], edge_index[1], nodes)
+
+
+def _power_law(size: int) -> Any:
+    """Vertices as in ogbn-arxiv and 1 M / 8 M: about 7 and 8 edges a vertex."""
+    from .workloads import power_law
+
+    nodes = {1_200_000: 170_000, 8_000_000: 1_000_000}.get(size, size // 7)
+    return _graph(power_law(nodes, size)[0], nodes)
+
+
+def _hub(size: int) -> Any:
+    """A quarter of the edges end in one vertex."""
+    rng = np.random.default_rng(0)
+    nodes, arms = size // 2, size // 4
+    ends = rng.integers(1, nodes, (2, size - arms + size // 1_000))
+    star = rng.choice(np.arange(1, nodes), arms, replace=False)
+    return _graph(np.concatenate([[np.zeros(arms, int), star], ends], 1), nodes)
+
+
+def _sparse(size: int) -> Any:
+    """Degrees of 1 to 8: a random matching of stubs."""
+    rng = np.random.default_rng(0)
+    nodes = 2 * size * 2 // 9
+    stubs = rng.permutation(np.repeat(np.arange(nodes), rng.integers(1, 9, nodes)))
+    return _graph(stubs[: len(stubs) // 2 * 2].reshape(2, -1), nodes)
+
+
+def _prepare(build: Callable[[int], Any], **structure: Any) -> Callable[[int], Call]:
+    """The partition and the classes of a graph, as training needs them."""
+
+    def make(size: int) -> Call:
+        from ..graph.structure import Structure
+        from ..nn.prepare import prepare_graphs
+
+        chosen = Structure(**structure)
+        prepare_graphs(build(1_000), chosen)
+        graph = build(size)
+
+        def call() -> int:
+            prepare_graphs(graph, chosen)
+            return len(graph.indices) // 2
+
+        return call
+
+    return make
+
+
+def _step(build: Callable[[int], Any], **structure: Any) -> Callable[[int], Call]:
+    """One forward and backward pass over the whole graph, 16 features wide."""
+
+    def make(size: int) -> Call:
+        import torch
+
+        from ..graph.structure import Structure
+        from ..nn.model import GPNN
+        from ..nn.prepare import prepare_graphs
+
+        def pass_over(graph: Any) -> Call:
+            ready = prepare_graphs(
+                graph, Structure(**structure), x=torch.ones(graph.num_nodes, 4), node_level=True
+            )
+            model = GPNN(base="gin", outputs=2, hidden=16, **ready.options)
+            batch = ready.batch(edges=False)
+
+            def call() -> int:
+                model(batch).square().mean().backward()
+                return len(graph.indices) // 2
+
+            return call
+
+        pass_over(build(1_000))()
+        return pass_over(build(size))
+
+    return make
+
+
+BLOCKS = 10
+"""Blocks of 1,024 roots, 15 and 10 neighbours, that a row of sampled training takes."""
+
+
+def _blocks(size: int) -> tuple[Any, Any]:
+    """A prepared power-law graph with 64 features, and a sampler of blocks."""
+    import torch
+
+    from ..graph.structure import Structure
+    from ..nn.prepare import prepare_graphs
+    from ..nn.sampled import Sampler
+
+    graph, structure = _power_law(size), Structure("core", "cross", layers=1)
+    x = torch.randn(graph.num_nodes, 64, generator=torch.Generator().manual_seed(0))
+    ready = prepare_graphs(graph, structure, x=x, node_level=True)
+    return ready, Sampler(ready, (15, 10))
+
+
+def _sampled(size: int) -> Call:
+    """Draw blocks and take a forward and backward pass over each, 64 wide."""
+    import torch
+
+    from ..nn.model import GPNN
+
+    ready, sampler = _blocks(size)
+    torch.manual_seed(0)
+    model = GPNN(base=None, outputs=8, hidden=64, component_feature=False, **ready.options)
+    order = np.random.default_rng(0).permutation(ready.graphs.num_nodes)
+
+    def call(blocks: int = BLOCKS) -> int:
+        for number in range(blocks):
+            roots = order[1_024 * number : 1_024 * (number + 1)]
+            model(sampler.batch(roots, number)).square().mean().backward()
+        return blocks
+
+    call(1)
+    return call
+
+
+def _sage(size: int) -> Call:
+    """The same blocks, drawn by the same sampler, through two of PyG's SAGEConv, 64 wide."""
+    import torch
+    from torch_geometric.nn import SAGEConv
+
+    from ..nn.kernels.sample import draw_block
+
+    ready, sampler = _blocks(size)
+    torch.manual_seed(0)
+    first, second = SAGEConv(64, 64, aggr="sum"), SAGEConv(64, 8, aggr="sum")
+    order = np.random.default_rng(0).permutation(ready.graphs.num_nodes)
+    csr = (ready.graphs.indptr, ready.graphs.indices)
+
+    def call(blocks: int = BLOCKS) -> int:
+        for number in range(blocks):
+            roots = order[1_024 * number : 1_024 * (number + 1)]
+            vertices, _, bounds, drawn, _ = draw_block(
+                *csr, roots, sampler.fanout, number, sampler.place
+            )
+            into = np.repeat(np.arange(len(vertices)), np.diff(bounds))
+            edges = torch.from_numpy(np.stack([drawn, into]))
+            x = first(ready.x[torch.from_numpy(vertices)], edges).relu()
+            second(x, edges)[: len(roots)].square().mean().backward()
+        return blocks
+
+    call(1)
+    return call
+
+
+def _one_graph() -> list[Measured]:
+    sparse, hub = "core-degree, edges, 3 layers", "core, edges, 3 layers"
+    rows = [
+        ("core", "cross", 1, 1_200_000, (6, None)),
+        ("core", "edges", 1, 1_200_000, (20, None)),
+        ("degree", "cross", 1, 1_200_000, (30, None)),
+        ("core", "cross", 2, 1_200_000, (None, None)),
+        ("core", "cross", 1, 8_000_000, (60, 8_000)),
+    ]
+    out = [
+        Measured(
+            "prepare", "power law", size, f"{scheme}, {which}, {layers} layer{'s' * (layers > 1)}",
+            _prepare(_power_law, scheme=scheme, interactions=which, layers=layers), limit=limit,
+        )
+        for scheme, which, layers, size, limit in rows
+    ]  # fmt: skip
+    for task, of in (("prepare", _prepare), ("step", _step)):
+        measured = of(_hub, scheme="core", interactions="edges")
+        out.append(Measured(task, "hub", 200_000, hub, measured, limit=(None, 4_000)))
+    for size in (100_000, 1_000_000, 3_000_000):
+        few = size <= 1_000_000
+        made = _prepare(_sparse)
+        out.append(Measured("prepare", "degrees 1 to 8", size, sparse, made, quick=few))
+        if few:  # the tensors of 3 M edges would take more than 8 GB
+            made = _step(_sparse)
+            out.append(Measured("step", "degrees 1 to 8", size, sparse, made, quick=few))
+    for size, limit in ((1_200_000, (None, None)), (8_000_000, (None, 8_000))):
+        for way, made in (("gpnn, core, cross, 1 layer", _sampled), ("PyG's SAGEConv", _sage)):
+            out.append(Measured("10 sampled steps", "power law", size, way, made, limit=limit))
     return out
 
 
-def predict_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
-    """``gpnn predict`` on tables of molecules, with one process and with two."""
-    sizes = (2_000, 8_000) if quick else (10_000, 100_000)
-    tables = _tables(folder, (1_000, *sizes), data)
-    for way, options in (("d=3, distances", ()), ("d=1", ("--d", 1, "--no-distances"))):
-        model = folder / f"model-{way[:3]}"
-        measure_command("train", tables[1_000], "--out", model, "--epochs", 1, *options)
-        for size in sizes:
-            for jobs in (1, 2):
-                out = folder / f"{size}-{jobs}-{way[:3]}.csv"
-                words = ("predict", model, tables[size], "--out", out, "--jobs", jobs)
-                found = measure_command(*words, "--device", "cpu")
-                yield _row("predict", "molecules", size, f"{way}, jobs {jobs}", found)
+WORKLOADS: list[Measured] = [*_one_graph()]
+"""All rows, in the order of the report."""
 
 
-def prepare_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
-    """``gpnn prepare`` of tables of molecules with one process and with two, and an epoch of
-    ``gpnn train`` from the folder and from the table."""
-    sizes = (2_000, 8_000) if quick else (10_000, 40_000)
-    tables = _tables(folder, sizes, data)
-    for size in sizes:
-        for jobs in (1, 2):
-            out = folder / f"prepared-{size}-{jobs}"
-            found = measure_command("prepare", tables[size], "--out", out, "--jobs", jobs)
-            yield _row("prepare", "molecules", size, f"jobs {jobs}", found)
-        ways = {"from the folder": out, "from the table": tables[size]}
-        for way, source in ways.items():
-            words = ("train", source, "--out", folder / f"{size} {way}", "--epochs", 1)
-            found = measure_command(*words, "--device", "cpu")
-            yield _row("train, one epoch", "molecules", size, way, found)
-
-
-WORKLOADS: dict[str, Callable[[Path, bool, str | None], Iterator[Row]]] = {
-    "predict": predict_rows,
-    "prepare": prepare_rows,
-}
-"""What is measured, by name."""
+if __name__ == "__main__":
+    print(json.dumps(_measure(int(sys.argv[1]))))

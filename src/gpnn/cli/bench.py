@@ -226,19 +226,21 @@ def peers(
 
 @app.command("scale")
 def scale(
-    workload: Annotated[
-        list[str] | None,
-        typer.Option("--workload", "-w", help="Only this workload; may be repeated."),
-    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small inputs, a few minutes.")] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", help="Rows with this word in task, workload or way; may be repeated."
+        ),
+    ] = None,
     out: Out = None,
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Measure the commands for large inputs: time, peak memory and growth with size."""
+    """Measure time and memory as data grow, every row in a process of its own."""
     from ..bench.scale import run_scale_bench, to_markdown
 
-    result = run_scale_bench(quick, data, workload, _progress())
+    result = run_scale_bench(quick, only, data, _progress())
     _deliver(result, to_markdown(result, command_line("--out", "-o", "--data")), out, json)
 
 

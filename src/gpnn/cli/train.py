@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from ..errors import InputError
 from ._learn import Device, Smiles, Strict, Target, Threads, TrainSource, samples_of, use_threads
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from ..train.fit import Fitted
     from ..train.train_config import TrainConfig
 
-__all__ = ["train"]
+__all__ = ["TrainCommand", "train"]
 
 Option = typer.Option
 ENSEMBLE = 5
@@ -163,7 +164,9 @@ def train(
     virtual_node: Annotated[
         bool, Option("--virtual-node", help="Add a vertex that is joined to all others.")
     ] = False,
-    layers: Annotated[int, Option(help="Number of layers.")] = 3,
+    layers: Annotated[
+        int | None, Option(help="Number of layers. Default: 3, or half the numbers of --fanout.")
+    ] = None,
     hidden: Annotated[int, Option(help="Width of the layers.")] = 64,
     base: Annotated[
         str | None,
@@ -178,7 +181,26 @@ def train(
     dropout: Annotated[float | None, Option(help="Default: 0.5, or 0 for a regression.")] = None,
     batch_size: Annotated[
         int | None,
-        Option(help="Graphs per batch. Default: 32, more for more than 1,000 samples."),
+        Option(
+            help="Graphs (vertices with --fanout) per batch. Default: 32, more for more than 1,000 "
+            "samples."
+        ),
+    ] = None,
+    nodes: Annotated[
+        bool,
+        Option(
+            "--nodes",
+            help="Classify the vertices of one graph: a .npz with edge_index and y, and x and "
+            "train_mask, val_mask, test_mask where there are any.",
+        ),
+    ] = False,
+    fanout: Annotated[
+        str | None,
+        Option(
+            metavar="N N …",
+            help="Train on blocks of one large graph: neighbours drawn of every vertex, hop by "
+            "hop, two numbers for every layer; -1 for all.",
+        ),
     ] = None,
     lr: Annotated[
         float, Option(help="Step size of AdamW, halved after every quarter of the epochs.")
@@ -257,9 +279,11 @@ def train(
     given = {
         "epochs": epochs, "patience": patience, "batch_size": batch_size, "lr": lr,
         "weight_decay": weight_decay, "class_weights": class_weights, "seed": seed,
-        "device": device,
+        "device": device, "fanout": _numbers(fanout),
     }  # fmt: skip
-    TrainConfig.sized(1, **given)
+    drawn = TrainConfig.sized(1, **given).fanout
+    if layers is None:
+        layers = 3 if drawn is None else max(1, len(drawn) // 2)
     asked: dict[str, Any] = {
         "d": d, "distances": distances, "join": join, "dropout": dropout,
         "base": None if base == "none" else base,
@@ -286,7 +310,7 @@ def train(
         raise InputError(f"{folder} is a file. Name a folder with --out.")
     samples = samples_of(
         source, target, smiles, task, data, strict, descriptors=descriptors or (),
-        split_column=split_column, valid=valid, test=test,
+        split_column=split_column, valid=valid, test=test, nodes=nodes,
     )  # fmt: skip
     if isinstance(samples, PreparedSamples):
         if baseline or chosen or baselines or auto or effort == "thorough":
@@ -365,6 +389,29 @@ def _structure_of(
 
     known = samples.structure.to_dict()
     return {name: value for name, value in known.items() if not is_given(name)}
+
+
+class TrainCommand(TyperCommand):
+    """``--fanout`` takes all numbers that follow it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--fanout" in args:
+            at = args.index("--fanout") + 1
+            end = at
+            while end < len(args) and args[end].lstrip("-").replace(",", "").isdecimal():
+                end += 1
+            if end > at:
+                args = [*args[:at], ",".join(args[at:end]), *args[end:]]
+        return super().parse_args(ctx, args)
+
+
+def _numbers(fanout: str | None) -> list[int] | None:
+    if fanout is None:
+        return None
+    words = fanout.replace(",", " ").split()
+    if not words or not all(word.removeprefix("-").isdecimal() for word in words):
+        raise InputError(f"--fanout takes whole numbers, such as --fanout 15 10; got {fanout!r}.")
+    return [int(word) for word in words]
 
 
 def _stem(source: str) -> str:

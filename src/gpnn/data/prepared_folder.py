@@ -26,7 +26,7 @@ from .encoder import Encoder
 from .npy_files import check_npy, map_npy
 from .raw import Skipped
 from .samples import Samples
-from .shards import MANIFEST, PARTS, RUN, array_names, read_manifest
+from .shards import MANIFEST, PARTS, RUN, TABLE, array_names, read_manifest
 
 __all__ = ["PreparedSamples", "is_prepared", "load_prepared"]
 
@@ -107,7 +107,6 @@ class PreparedSamples(Samples):
             class_count=tuple(arrays[f"class_count.{r}"] for r in rounds),
             start_ptr=arrays["start_ptr"],
             start_id=arrays["start_id"],
-            start_count=arrays["start_count"],
         )
         assert self.x is not None
         return MappedGraphs(
@@ -139,8 +138,7 @@ class PreparedSamples(Samples):
 
 
 def _table(arrays: Mapping[str, NDArray[Any]], r: int) -> RoundTable:
-    names = ("previous", "first", "second", "entry_ptr", "entry_tuple", "entry_count", "part")
-    own = {name: arrays[f"{name}.{r}"] for name in names}
+    own = {name: arrays[f"{name}.{r}"] for name in TABLE}
     return RoundTable(size=len(own["previous"]), **own)
 
 

@@ -25,6 +25,7 @@ def read_source(
     data: str | Path | None,
     numbers: bool,
     like: Encoder | None,
+    nodes: bool = False,
 ) -> Raw:
     """The one reader that fits the source.
 
@@ -33,11 +34,16 @@ def read_source(
         choice: columns and files of a table of molecules.
         numbers: whether the targets are to be numbers, where a TU collection has both kinds.
         like: the encoder of a model, for a source it is asked about.
+        nodes: whether the vertices of one graph are classified.
     """
     from .benchmark_readers import plain, read_benchmark, read_ogb_folder, read_tu_folder
     from .sources import resolve
 
     path = user_path(source)
+    if nodes or (like is not None and like.task.node_level and path.suffix.lower() == ".npz"):
+        from .node_file import read_node_file
+
+        return read_node_file(path, labelled=names is None or len(names) > 0)
     file = exists(path) and path.is_file() and is_table(path)
     if source == STDIN or (file and (like is None or like.kind == MOLECULE)):
         return read_table(path, names, choice)

@@ -160,6 +160,7 @@ def load_samples(
     split_column: str | None = None,
     valid: str | Path | None = None,
     test: str | Path | None = None,
+    nodes: bool = False,
 ) -> Samples:
     """Read a source and encode it.
 
@@ -176,6 +177,8 @@ def load_samples(
         descriptors: ``rdkit``, ``morgan`` and columns of a table that are read beside molecules.
         split_column: the column of a table that splits it; ``split`` by default.
         valid, test: further tables, whose rows validate and test.
+        nodes: whether the vertices of one graph in a ``.npz`` are classified
+            (:func:`~gpnn.data.node_file.read_node_file`).
     """
     from .prepared_folder import is_prepared, load_prepared
 
@@ -200,11 +203,12 @@ def load_samples(
         column_names(descriptors) if like is None else _needed(like),
     )
     numbers = wanted is Task.REGRESSION
-    raw = read_source(source, names if labelled else [], choice, data, numbers, like)
+    raw = read_source(source, names if labelled else [], choice, data, numbers, like, nodes)
     if names is not None and labelled:
         raw = raw.choose(tuple(names))
     if labelled and not raw.targets:
-        raise InputError(f"{source} has no labels to learn from or to check with.")
+        hint = " Say --nodes if its vertices have classes." if source.endswith(".npz") else ""
+        raise InputError(f"{source} has no labels to learn from or to check with.{hint}")
     return encode_samples(raw, wanted, strict, like, labelled, source, descriptors)
 
 

@@ -47,12 +47,15 @@ from .table import TableChoice, choose_targets, is_table, read_piece, smiles_nam
 from .targets import MISSING
 from .tasks import Task, get_task
 
-__all__ = ["MANIFEST", "PARTS", "RUN", "array_names", "prepare_table", "read_manifest"]
+__all__ = ["MANIFEST", "PARTS", "RUN", "TABLE", "array_names", "prepare_table", "read_manifest"]
 
 MANIFEST, RUN, SHARD = "prepared.json", "run.json", "shard.json"
 VERSION = 1
 ROWS = 8_192
 """Rows of a shard, by default."""
+TABLE = ("previous", "first", "second", "entry_ptr", "entry_tuple", "entry_count", "part", "shared",
+         "shared_ptr", "shared_tuple", "shared_count")  # fmt: skip
+"""The arrays of a round's table."""
 PARTS = ("train", "valid", "test")
 LAST = "Run the same 'gpnn prepare' again, with --fresh."
 
@@ -108,7 +111,6 @@ class ShardMaker:
             "start": found.start,
             "start_ptr": found.start_ptr,
             "start_id": found.start_id,
-            "start_count": found.start_count,
         }
         for r, table in enumerate(found.tables):
             arrays |= {
@@ -119,8 +121,7 @@ class ShardMaker:
             }
             arrays |= {
                 f"{name}.{r}": getattr(table, name)
-                for name in ("previous", "first", "second", "entry_ptr", "entry_tuple",
-                             "entry_count", "part")
+                for name in TABLE
             }  # fmt: skip
         inside = self.folder / str(task.number)
         files = {
@@ -352,10 +353,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def array_names(structure: Structure) -> set[str]:
     """The files of a prepared folder."""
     once = ("y", "rows", "ids", "groups", "ids_ptr", "ptr", "indptr", "pair_first", "start_ptr",
-            "indices", "pair_other", "x", "edge_label", "part", "components", "start", "start_id",
-            "start_count")  # fmt: skip
-    each = ("pair_class", "class_ptr", "class_id", "class_count", "previous", "first", "second",
-            "entry_ptr", "entry_tuple", "entry_count", "part")  # fmt: skip
+            "indices", "pair_other", "x", "edge_label", "part", "components", "start", "start_id")  # fmt: skip
+    each = ("pair_class", "class_ptr", "class_id", "class_count", *TABLE)
     rounds = {f"{name}.{r}.npy" for name in each for r in range(structure.layers)}
     return {f"{name}.npy" for name in once} | rounds
 
@@ -434,8 +433,8 @@ class _Joint:
         self.totals = {n: sum(s.sizes[n] for s in shards) for n in shards[0].sizes}
         self.before: list[dict[str, int]] = []
         running = dict.fromkeys(self.totals, 0)
-        for shard in shards:
-            self.before.append(dict(running))
+        for number, shard in enumerate(shards):
+            self.before.append({**running, "shards": number})
             running = {name: running[name] + shard.sizes[name] for name in running}
         self.files: dict[str, dict[str, Any]] = {}
 
@@ -464,7 +463,6 @@ class _Joint:
         self._each("components", np.int32, self._components)
         self._each("start", np.int64, self._start)
         self._each("start_id", np.int32, lambda s, b: s["start_id"] + np.int64(b["start"]))
-        self._each("start_count", np.int32, lambda s, _: s["start_count"])
         for r in range(self.structure.layers):
             self._round(r)
         return self.files
@@ -482,6 +480,16 @@ class _Joint:
         self._each(tuples, np.int32, lambda s, b: s[tuples] + np.int64(b[first]))
         self._each(f"entry_count.{r}", np.int32, lambda s, _: s[f"entry_count.{r}"])
         self._each(f"part.{r}", np.int32, lambda s, _: self._parts_of(s)[s[f"part.{r}"]])
+        self._each(f"shared.{r}", np.int32, partial(self._shared, r=r))
+        self._ptr(f"shared_ptr.{r}", f"shared_tuple.{r}")
+        far = f"shared_tuple.{r}"
+        self._each(far, np.int32, lambda s, b: s[far] + np.int64(b[first]))
+        self._each(f"shared_count.{r}", np.int32, lambda s, _: s[f"shared_count.{r}"])
+
+    def _shared(self, shard: Shard, before: Mapping[str, int], r: int) -> NDArray[np.int64]:
+        """The shared sum of every class; pointers to sums have one entry more than there are."""
+        own = shard[f"shared.{r}"].astype(np.int64)
+        return np.where(own < 0, -1, own + before[f"shared_ptr.{r}"] - before["shards"])
 
     def _row(self, shard: Shard, before: Mapping[str, int], name: str, r: int) -> NDArray[np.int64]:
         """Rows of the α table of round r: learned classes, then start classes."""

@@ -30,7 +30,6 @@ SMALL = 2_000
 _LISTS = ("class_ptr", "class_id", "class_count")
 _ARRAYS = (
     "pair_ptr", "pair_centre", "pair_other", "pair_class", "start", "start_ptr", "start_id",
-    "start_count",
 )  # fmt: skip
 _TABLE = tuple(field.name for field in fields(RoundTable) if field.name != "size")
 

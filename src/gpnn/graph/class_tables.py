@@ -12,6 +12,7 @@ from .structure import Structure
 __all__ = ["InteractionClasses", "RoundTable"]
 
 IntArray = NDArray[np.int64]
+Narrow = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -25,6 +26,10 @@ class RoundTable:
         entry_ptr: entries of class c are ``entry_ptr[c]:entry_ptr[c+1]``, [C + 1].
         entry_tuple, entry_count: which tuples a class sums over w ∈ N_d(v), and how often, [E].
         part: part of u for the pairs (v, u) of the class, [C].
+        shared: a sum that the class has in common with others, or -1, [C]. It stands for the start
+            classes of non-edges from u in all of Σ_{w ∈ N_d(v)}; entries of the class are then what
+            v, u and common neighbours change in it, with counts of either sign.
+        shared_ptr, shared_tuple, shared_count: the entries of the shared sums.
     """
 
     size: int
@@ -32,9 +37,13 @@ class RoundTable:
     first: IntArray
     second: IntArray
     entry_ptr: IntArray
-    entry_tuple: IntArray
-    entry_count: IntArray
+    entry_tuple: Narrow
+    entry_count: Narrow
     part: IntArray
+    shared: IntArray
+    shared_ptr: IntArray
+    shared_tuple: Narrow
+    shared_count: Narrow
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -58,8 +67,7 @@ class InteractionClasses:
         tables: one per round; round l stands at index l - 1.
         class_ptr, class_id, class_count: per round, the learned classes of graph g and how many of
             its pairs are in each.
-        start_ptr, start_id, start_count: likewise the start classes; every ordered pair that is
-            read in some round counts once.
+        start_ptr, start_id: likewise the start classes that are read in some round.
     """
 
     structure: Structure
@@ -77,10 +85,14 @@ class InteractionClasses:
     class_count: tuple[IntArray, ...]
     start_ptr: IntArray
     start_id: IntArray
-    start_count: IntArray
 
     def __len__(self) -> int:
         return len(self.ptr) - 1
+
+    @property
+    def shares(self) -> bool:
+        """Whether classes take sums that they share."""
+        return any(len(table.shared_tuple) for table in self.tables)
 
     def __repr__(self) -> str:
         sizes = " / ".join(f"{table.size:,}" for table in self.tables)

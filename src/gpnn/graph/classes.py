@@ -56,6 +56,7 @@ def interaction_classes(
             class of its own: the direct formula in the same arrays.
         vertex_labels: a whole number ≥ 0 per vertex; joins the start class, but not the parts.
     """
+    from .edge_classes import edge_classes
     from .kernels import balls
     from .kernels.classes import learn_classes
 
@@ -72,6 +73,8 @@ def interaction_classes(
         raise InputError(f"Edge labels must be whole numbers from 0; got {labels.min()}.")
     parts, labels = np.ascontiguousarray(parts), np.ascontiguousarray(labels)
     colours, width = _with_labels(parts, vertex_labels)
+    if merge and d == 1 and which != "pairs":
+        return edge_classes(graphs, parts, colours, width, labels, structure)
     widest = int(np.diff(graphs.ptr).max(initial=0))
     radius = min(d, max(widest, 1))
     kept, closest, pairs = _check_memory(graphs, parts, which, radius, rounds, merge)
@@ -103,7 +106,6 @@ def interaction_classes(
         class_count=tuple(counts for _, _, counts in lists),
         start_ptr=start_log[0],
         start_id=np.ascontiguousarray(start_log[1][:, 0]),
-        start_count=np.ascontiguousarray(start_log[1][:, 1]),
     )
 
 
@@ -222,7 +224,11 @@ def _table(
         first=_rows(mine[:, 1], number, before),
         second=_rows(mine[:, 2], number, before),
         entry_ptr=ptr,
-        entry_tuple=place[entries[which, 0]],
-        entry_count=entries[which, 1],
+        entry_tuple=place[entries[which, 0]].astype(np.int32),
+        entry_count=entries[which, 1].astype(np.int32),
         part=learned[own, 2],
+        shared=np.full(len(own), -1),
+        shared_ptr=np.zeros(1, np.int64),
+        shared_tuple=np.zeros(0, np.int32),
+        shared_count=np.zeros(0, np.int32),
     )

@@ -62,7 +62,7 @@ class GIN(nn.Module):
         return out
 
     def collect(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:  # noqa: ARG002
-        return batch.neighbours.sum(x, onto=x, factor=1 + self.epsilon)
+        return batch.neighbours.sum(x, onto=batch.own(x), factor=1 + self.epsilon)
 
 
 class GINE(GIN):
@@ -103,8 +103,9 @@ class SAGE(nn.Module):
         self.others = Linear(inputs, width, bias=not norm)
 
     def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:  # noqa: ARG002
-        mean = batch.neighbours.sum(x) / _degrees(x, batch).clamp(min=1)
-        out: Tensor = self.own(x) + self.others(mean)
+        own = batch.own(x)
+        mean = batch.neighbours.sum(x) / _degrees(own, batch).clamp(min=1)
+        out: Tensor = self.own(own) + self.others(mean)
         return out
 
 
@@ -161,6 +162,8 @@ def _largest(own: Tensor, along: Tensor, collect: Segments) -> Tensor:
 
 
 def _degrees(x: Tensor, batch: GraphBatch) -> Tensor:
+    if batch.degree is not None:
+        return batch.degree.to(x.dtype).view(*x.shape[:-1], 1)
     ptr = batch.neighbours.ptr
     return (ptr[1:] - ptr[:-1]).to(x.dtype).view(*x.shape[:-1], 1)
 
@@ -218,11 +221,12 @@ class StackedGNN(nn.Module):
         for layer, conv in enumerate(self.convs):
             if layer and len(self.virtual):
                 x, everywhere = self.virtual[layer - 1](x, everywhere, batch)
-            y = conv(x, batch, edges)
+            rows = batch.base_layer(layer)
+            y = conv(x, rows, edges)
             if len(self.blocks):
-                x = self.blocks[layer](x, y, batch)
+                x = self.blocks[layer](rows.own(x), y, rows)
             elif layer < len(self.convs) - 1:
-                x = self.dropout(torch.relu(y), batch.vertex_id, layer)
+                x = self.dropout(torch.relu(y), rows.vertex_id, layer)
             else:
                 return y
         return x

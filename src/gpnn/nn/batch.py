@@ -78,6 +78,9 @@ class AlphaRound:
         pairs: which rows of this round's table every vertex sums over u ∈ N_d(v), by Equation 3.
         own: the row of this round's table of every pair (v, u), in the order of
             :class:`PairRows`; ``None`` where no network reads pairs one by one.
+        takes: the shared sum that a class takes beside its own tuples; ``shared``: which tuples
+            every shared sum is of (see :class:`~gpnn.graph.class_tables.RoundTable`); ``None``
+            where nothing is shared.
     """
 
     previous: Segments
@@ -89,6 +92,8 @@ class AlphaRound:
     pairs: Segments
     groups: Tensor
     own: Segments | None = None
+    takes: Segments | None = None
+    shared: Segments | None = None
 
 
 @_tree
@@ -167,6 +172,44 @@ class CellBatch:
 
 
 @_tree
+@dataclass(frozen=True)
+class SampledRows:
+    """What one layer reads of a block (:mod:`gpnn.nn.sampled`): its result is wanted of fewer
+    vertices than it is given, the first ``size``.
+
+    Attributes:
+        neighbours: Σ over N(v), scaled, for the vertices of Equation 1, or of a convolution.
+        near: Σ over N_1(v) for the result, of the vertices of Equation 1.
+        part, groups: of the vertices of Equation 1; ``middle``: which of those given they are.
+        pairs: the pairs of Equation 3 one by one; the sum over them is scaled.
+        vertex_id: of the result, [size]; ``degree``: in the whole graph, [size].
+        vertex_weight, inner_weight: what vertices of the result and of Equation 1 count in
+            statistics: 1 for roots, else 0.
+    """
+
+    neighbours: Segments
+    near: Segments | None
+    part: Tensor | None
+    groups: Tensor | None
+    pairs: PairRows | None
+    vertex_id: Tensor
+    middle: Tensor | None
+    size: int
+    degree: Tensor | None
+    vertex_weight: Tensor
+    inner_weight: Tensor | None
+
+    def own(self, x: Tensor) -> Tensor:
+        """The rows of x that the result is wanted of."""
+        return x[..., : self.size, :]
+
+    def inner(self, x: Tensor) -> Tensor:
+        """The rows of x that Equation 1 is wanted of."""
+        assert self.middle is not None
+        return x.index_select(-2, self.middle)
+
+
+@_tree
 @dataclass(frozen=True, repr=False)
 class GraphBatch:
     """Graphs side by side.
@@ -199,6 +242,8 @@ class GraphBatch:
         cells: what a peer reads, or ``None``.
         terms: what the model must have too; ``None`` in the trainer, which makes both from one
             configuration.
+        layers, base_layers: of a block of a large graph, what every layer and every convolution of
+            the base reads; empty for whole graphs.
 
     Stacked for R replicas, every tensor but ``part`` (which all replicas share) has a leading
     dimension R, and segments are those of all replicas (see :class:`~gpnn.nn.segments.Segments`).
@@ -228,6 +273,29 @@ class GraphBatch:
     cells: CellBatch | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
     terms: Terms | None = None
+    layers: tuple[SampledRows, ...] = ()
+    base_layers: tuple[SampledRows, ...] = ()
+
+    degree = None
+
+    def own(self, x: Tensor) -> Tensor:
+        """The rows that a layer's result is wanted of: all."""
+        return x
+
+    inner = own
+
+    @property
+    def inner_weight(self) -> Tensor | None:
+        """What vertices count in the statistics of Equation 1."""
+        return self.vertex_weight
+
+    def layer(self, number: int) -> GraphBatch | SampledRows:
+        """What a layer reads."""
+        return self.layers[number] if self.layers else self
+
+    def base_layer(self, number: int) -> GraphBatch | SampledRows:
+        """What a convolution of the base reads."""
+        return self.base_layers[number] if self.base_layers else self
 
     @property
     def num_graphs(self) -> int:

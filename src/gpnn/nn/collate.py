@@ -21,7 +21,7 @@ __all__ = ["collate"]
 
 IntArray = NDArray[np.int64]
 as_tensor = torch.from_numpy
-_NO_WEIGHT = np.zeros(0, np.float32)
+_NO_WEIGHT: NDArray[np.floating] = np.zeros(0, np.float32)
 
 
 def collate(
@@ -167,7 +167,8 @@ class _Collation:
         each = as_tensor(number)
         start_mark = self._marks(len(classes.start))
         starts, _, start_first = loops.collate_classes(
-            self.graphs, self.bounds, classes.start_ptr, classes.start_id, classes.start_count,
+            self.graphs, self.bounds, classes.start_ptr, classes.start_id,
+            np.ones_like(classes.start_id),
             classes.start[:, 2], part_of, parts, start_mark, like,
         )  # fmt: skip
         start = classes.start[starts]
@@ -184,12 +185,14 @@ class _Collation:
             )  # fmt: skip
             arrays = (
                 table.previous, table.first, table.second, table.entry_ptr, table.entry_tuple,
-                table.entry_count,
+                table.entry_count, table.shared, table.shared_ptr, table.shared_tuple,
+                table.shared_count,
             )  # fmt: skip
-            previous, previous_ends, met, met_ends, tuples, ends, count, tuple_weight = (
-                loops.collate_round(chosen, weight, size, used, rows, mark, start_mark, arrays,
-                                    self._marks(len(table.first)))
-            )  # fmt: skip
+            (
+                previous, previous_ends, met, met_ends, tuples, ends, count, tuple_weight, *shared
+            ) = loops.collate_round(chosen, weight, size, used, rows, mark, start_mark, arrays,
+                                    self._marks(len(table.first)))  # fmt: skip
+            takes, take_ends, far, far_ends, far_count = shared
             before = self.replicas * rows
             size, used, mark = table.size, int(first[-1]), own
             rows = used + low
@@ -211,6 +214,10 @@ class _Collation:
                     pairs=Segments(table_row, centre, as_tensor(row), back_ptr),
                     own=Segments(table_row, each, as_tensor(order), back_ptr),
                     groups=torch.cat([_groups(first), start_groups + used * _BOTH_ENDS]),
+                    takes=_segments(takes, take_ends, len(far_ends) - 1) if len(takes) else None,
+                    shared=_segments(far, far_ends, len(tuple_weight), far_count)
+                    if len(takes)
+                    else None,
                 )
             )
         near = _symmetric(source, ptr)
@@ -279,7 +286,7 @@ def _ends(lengths: Any) -> IntArray:
 
 
 def _segments(
-    source: IntArray, bounds: IntArray, columns: int, weight: NDArray[np.float32] = _NO_WEIGHT
+    source: IntArray, bounds: IntArray, columns: int, weight: NDArray[np.floating] = _NO_WEIGHT
 ) -> Segments:
     row, back, moved = loops.transpose(source, bounds, columns, weight)
     parts = [source, bounds, row, back]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ..options import RULES
-from .batch import AlphaRound, GraphBatch, PairRows
+from .batch import AlphaRound, GraphBatch, PairRows, SampledRows
 from .linear import Linear, linear
 from .memory import check_tuples
 from .norm import MLP, WeightedBatchNorm, activated, spread_out
@@ -96,7 +96,8 @@ class PairMessage(nn.Module):
         weight = self.beta.weight @ theta.weight
         bias = (self.beta.weight @ theta.bias.unsqueeze(-1)).squeeze(-1) + self.beta.bias
         of_beta = linear(hidden, weight, bias)
-        total = pair_sum(_flat(of_beta), _flat(of_alpha), own, pairs).view_as(of_beta)
+        total = pair_sum(_flat(of_beta), _flat(of_alpha), own, pairs)
+        total = total.view(*of_beta.shape[:-2], -1, of_beta.shape[-1])
         out: Tensor = self.out(total)
         return out
 
@@ -190,7 +191,7 @@ class InteractionLayer(nn.Module):
         """All three equations in round ``layer``, counted from 0; ``alpha`` is the α table of the
         round before, ``start`` its start rows."""
         table, of_alpha = self.interactions(alpha, start, batch.rounds[layer])
-        return self.combine(gamma, of_alpha, batch, layer), table
+        return self.combine(gamma, of_alpha, batch.layer(layer), batch.rounds[layer].own), table
 
     def interactions(
         self, alpha: Tensor, start: Tensor, pairs: AlphaRound
@@ -205,17 +206,21 @@ class InteractionLayer(nn.Module):
         return table, (summed, self.message.of_alpha(table))
 
     def combine(
-        self, gamma: Tensor, of_alpha: tuple[Tensor, ...], batch: GraphBatch, layer: int
+        self,
+        gamma: Tensor,
+        of_alpha: tuple[Tensor, ...],
+        batch: GraphBatch | SampledRows,
+        own: Segments | None,
     ) -> Tensor:
-        """γ' from γ and what Equation 3 reads of α."""
-        near = batch.neighbours.sum(gamma, onto=gamma, factor=1 + self.epsilon)
-        hidden = self.beta.before_second(near, batch.vertex_weight)
+        """γ' from γ and what Equation 3 reads of α; ``own``: the row of α of every pair."""
+        assert batch.near is not None and batch.part is not None and batch.groups is not None
+        near = batch.neighbours.sum(gamma, onto=batch.inner(gamma), factor=1 + self.epsilon)
+        hidden = self.beta.before_second(near, batch.inner_weight)
         by_vertex = self.beta_map(
             hidden, batch.part, batch.groups, self.omega, before=self.beta.second
         )
         if self.message is None:
             return batch.near.sum(by_vertex, onto=of_alpha[0])
-        own = batch.rounds[layer].own
         assert own is not None and batch.pairs is not None
         message = self.message(hidden, self.beta.second, of_alpha[1], own, batch.pairs)
         return batch.near.sum(by_vertex, onto=of_alpha[0] + message)
@@ -227,8 +232,13 @@ class InteractionLayer(nn.Module):
             met = pairs.met.sum(alpha.repeat_interleave(2, dim=-2))
         else:
             met = self.phi(pairs.met.sum(self.phi.members(alpha)), pairs.tuple_weight)
-        own = pairs.previous.sum(alpha)
-        out: Tensor = self.psi(pairs.tuples.sum(met, own, 1 + self.mu), pairs.weight)
+        own, factor = pairs.previous.sum(alpha), 1 + self.mu
+        if pairs.takes is None or pairs.shared is None:
+            total = pairs.tuples.sum(met, own, factor)
+        else:
+            common = pairs.takes.sum(pairs.shared.sum(met), own, factor)
+            total = pairs.tuples.sum(met, common)
+        out: Tensor = self.psi(total, pairs.weight)
         return out
 
     def __repr__(self) -> str:

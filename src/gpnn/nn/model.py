@@ -300,6 +300,8 @@ class GPNN(nn.Module):
     def _joined(self, x: Tensor, batch: GraphBatch) -> list[Tensor]:
         """γ of the layers that the head reads."""
         layers = self.interact(x, batch)
+        if batch.layers:  # the roots of a block come first
+            layers = [batch.layers[-1].own(gamma) for gamma in layers]
         return layers if self.config.jump == "cat" else layers[-1:]
 
     def _run_base(self, x: Tensor, batch: GraphBatch) -> Tensor:
@@ -309,6 +311,8 @@ class GPNN(nn.Module):
         x = batch.features if self.config.encoder is None else x
         if not isinstance(self.base, StackedGNN):
             return self._run_own_base(x, batch)
+        if batch.base_layers:  # the first rows are the nearest
+            x = x[: len(batch.base_layers[0].neighbours.back_ptr) - 1]
         return self.base(x, batch, self._encoded_edges(batch))
 
     def _peer_rows(self, peer: Peer, x: Tensor, batch: GraphBatch) -> Tensor:
@@ -376,7 +380,9 @@ class GPNN(nn.Module):
             beside.bring(*of_alpha)
             if number and len(self.virtual):
                 gamma, everywhere = self.virtual[number - 1](gamma, everywhere, batch)
-            new = block(gamma, layer.combine(gamma, of_alpha, batch, number), batch)
+            rows = batch.layer(number)
+            new = layer.combine(gamma, of_alpha, rows, batch.rounds[number].own)
+            new = block(rows.own(gamma), new, rows)
             if self.config.inside:
                 assert isinstance(self.base, StackedGNN)
                 own = self.base.convs[number](gamma, batch, edges)

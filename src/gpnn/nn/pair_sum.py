@@ -18,7 +18,9 @@ def pair_sum(x: Tensor, y: Tensor, own: Segments, pairs: PairRows) -> Tensor:
     r"""For every vertex v
 
     .. math::
-        s_v = \sum_{u \in N_d(v)} \mathrm{ReLU}\big(x_u + y_{vu}\big)
+        s_v = \sum_{u \in N_d(v)} w_{vu} \, \mathrm{ReLU}\big(x_u + y_{vu}\big)
+
+    w being 1 but in samples of a graph.
 
     Shapes: x [n, f], y [rows, f] (rows of an α table) → [n, f]; rows of all replicas together.
     """
@@ -42,7 +44,9 @@ class _PairSum(torch.autograd.Function):
 
         ctx.save_for_backward(x, y)
         ctx.own, ctx.pairs = own, pairs
-        return pair_sums(x, y, pairs.other.source, own.source, pairs.centre.ptr)
+        return pair_sums(
+            x, y, pairs.other.source, own.source, pairs.centre.ptr, pairs.centre.weight
+        )
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
@@ -55,8 +59,9 @@ class _PairSum(torch.autograd.Function):
                 out = plain_pair_sum(x, y, own, ctx.pairs)
             return *torch.autograd.grad(out, (x, y), grad, create_graph=True), None, None
         into_x = into_y = None
+        rest = vertex, grad, ctx.pairs.centre.weight
         if ctx.needs_input_grad[0]:
-            into_x = pair_slopes(x, y, own.source, other.back_source, other.back_ptr, vertex, grad)
+            into_x = pair_slopes(x, y, own.source, other.back_source, other.back_ptr, *rest)
         if ctx.needs_input_grad[1]:
-            into_y = pair_slopes(y, x, other.source, own.back_source, own.back_ptr, vertex, grad)
+            into_y = pair_slopes(y, x, other.source, own.back_source, own.back_ptr, *rest)
         return into_x, into_y, None, None

@@ -15,6 +15,9 @@ def describe(staged: Staged, keep_best: bool = False) -> dict[str, Any]:
     """Data, model, schedule and replicas, ready for JSON."""
     setup = staged.setup
     parts, settings = hashlib.sha256(), []
+    schedule = asdict(staged.schedule)
+    if staged.schedule.fanout is None:  # as checkpoints say that know nothing of it
+        del schedule["fanout"]
     for one in staged.replicas:
         for ids in (one.train, one.valid, one.test):
             parts.update(ids.tobytes() + b"|")
@@ -24,7 +27,7 @@ def describe(staged: Staged, keep_best: bool = False) -> dict[str, Any]:
         "data": setup.samples.digest(),
         "split": parts.hexdigest(),
         "model": setup.config.to_dict(),
-        "schedule": asdict(staged.schedule),
+        "schedule": schedule,
         "replicas": settings[0]
         if len(settings) == 1
         else {str(k): v for k, v in enumerate(settings)},

@@ -23,6 +23,7 @@ from ..graph.vocabulary import UnseenColours
 from ..nn.learned import LearnedGPNN
 from ..nn.model import GPNN
 from ..nn.ranks import rank, together
+from ..nn.sampled import check_fanout
 from ..options import Whole
 from .checkpoint import CHECKPOINT, describe_difference
 from .conformal import calibrate
@@ -144,6 +145,8 @@ def fit(
     ]  # fmt: skip
     device = pick_device(train.device)
     setup = set_up(samples, options, replicas, train.class_weights == "balanced")
+    if train.fanout is not None:
+        check_fanout(train.fanout, setup.config)
     run = _describe(setup, train, splits, dropout)
     folder = None if folder is None else Path(folder)
     if folder is not None:
@@ -213,7 +216,7 @@ def _keep(
             best, ran = trained.best_epoch[number], trained.epochs[number]
             by_place[place] = member, history, best, ran
     rows = [by_place[place] for place in range(len(replicas))]
-    loaded = Loaded(tuple(row[0] for row in rows), samples.encoder)
+    loaded = Loaded(tuple(row[0] for row in rows), samples.encoder, {"run": run})
     held = [one.calibration for one in splits]
     if all(map(len, held)):
         assert samples.y is not None
@@ -350,7 +353,7 @@ def _describe(
 ) -> dict[str, Any]:
     """What makes the run this run and no other."""
     return {
-        "train": {k: v for k, v in asdict(train).items() if k != "device"},
+        "train": {k: v for k, v in asdict(train).items() if k != "device" and v is not None},
         "model": {**setup.config.to_dict(), "dropout": dropout},
         "networks": len(splits),
         "data": setup.samples.digest(),

@@ -142,9 +142,8 @@ def train_sets(
     sets = groups_of(setup, replicas, schedule)
     found = []
     for number, places in enumerate(sets):
-        staged = stage(
-            setup, [replicas[r] for r in places], schedule, dtype, uses_resident(setup, device)
-        )
+        resident = schedule.fanout is None and uses_resident(setup, device)
+        staged = stage(setup, [replicas[r] for r in places], schedule, dtype, resident)
         inside = folder
         if folder is not None and len(sets) > 1:
             inside = Path(folder) / f"set-{number}"
@@ -167,8 +166,8 @@ def train_sets(
 
 def groups_of(setup: Setup, replicas: Sequence[Replica], schedule: Schedule) -> list[list[int]]:
     """The replicas that are trained side by side: those with as many steps in an epoch; models
-    around a module of the user's own one by one."""
-    if not setup.stackable:
+    around a module of the user's own, and on blocks of a graph, one by one."""
+    if not setup.stackable or schedule.fanout is not None:
         return [[r] for r in range(len(replicas))]
     found: dict[int, list[int]] = {}
     for r, one in enumerate(replicas):
@@ -178,9 +177,12 @@ def groups_of(setup: Setup, replicas: Sequence[Replica], schedule: Schedule) -> 
 
 def uses_resident(setup: Setup, device: torch.device) -> bool:
     """Whether batches are put together on the device: on a GPU, unless the base is the user's,
-    the graphs stay on disk, or several processes share batches."""
+    the graphs stay on disk, several processes share batches, or a graph has hubs whose classes
+    share sums, which batches of fixed shape have no place for."""
     mapped = isinstance(setup.samples, PreparedSamples)
-    return device.type == "cuda" and setup.stackable and not mapped and ranks() == 1
+    if device.type != "cuda" or not setup.stackable or mapped or ranks() > 1:
+        return False
+    return not (setup.config.gpnn and setup.prepared.classes.shares)
 
 
 def train_staged(

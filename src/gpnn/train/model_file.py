@@ -36,6 +36,7 @@ from ..nn.bases import BASES
 from ..nn.config import GPNNConfig
 from ..nn.model import GPNN
 from ..nn.prepare import Prepared
+from ..nn.sampled import Sampler, check_fanout, read_fanout
 from ..options import Choice, Number, Whole
 from ..schema import Anything, ListOf, Maybe, Numbers, Table, Text, read_json
 from .checkpoint import CHECKPOINT
@@ -47,6 +48,9 @@ __all__ = ["CARD", "WEIGHTS", "Loaded", "Member", "load_model", "save_model"]
 IntArray = NDArray[np.int64]
 FORMAT, VERSION = "gpnn-model", 2
 WEIGHTS, CARD = "model.safetensors", "model.json"
+EXACT, ROOTS = 100_000, 1_024
+"""Vertices of a graph up to which a model that was trained on blocks reads the whole graph, and the
+roots of a block beyond."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +111,14 @@ class Loaded:
     def task(self) -> Task:
         return self.encoder.task
 
+    @property
+    def fanout(self) -> tuple[int, ...] | None:
+        """How many neighbours were drawn in training on blocks of one graph. The vertices of graphs
+        with more than :data:`EXACT` are answered from such blocks, the same ones every time; those
+        of smaller graphs from all their neighbours."""
+        run = self.about.get("run", {})
+        return read_fanout(run.get("train", {}).get("fanout"))
+
     def predict(self, samples: Samples, batch_size: int = 256) -> Tensor:
         """Probabilities [rows, classes] or [rows, tasks], or values [rows, targets]; the mean over
         the networks where there are several."""
@@ -139,11 +151,12 @@ class Loaded:
     ) -> Tensor:
         model = member.model.eval()
         device = next(model.parameters()).device
+        batches, fanout = prepared.batches(graphs, size=batch_size), self.fanout
+        if fanout is not None and prepared.graphs.num_nodes > EXACT:
+            check_fanout(fanout, model.config)
+            batches = Sampler(prepared, fanout).batches(ROOTS)
         with torch.no_grad():
-            outputs = [
-                model(batch.to(device)).float().cpu()
-                for batch in prepared.batches(graphs, size=batch_size)
-            ]
+            outputs = [model(batch.to(device)).float().cpu() for batch in batches]
         if not outputs:
             return torch.zeros(0, self.config.outputs, dtype=torch.float64)
         # In double precision: probabilities close to 1 would be equal in single.

@@ -73,9 +73,12 @@ class Schedule:
         plateau: a replica halves its step size after more than so many epochs without a better one
             on the validation part, as PyTorch's ``ReduceLROnPlateau`` does; ``None``: never.
         steps: random batches that make an epoch; ``None``: one pass, in batches that differ by at
-            most one graph. A node task takes one step with the whole graph.
+            most one graph. A node task takes one step with the whole graph, unless ``fanout`` says
+            otherwise.
         patience: epochs without a better one on the validation part after which a replica stops;
             ``None``: never.
+        fanout: for vertices of one large graph, batches are blocks with so many neighbours, see
+            :mod:`gpnn.nn.sampled`; ``None``: the whole graph.
     """
 
     epochs: int = 200
@@ -86,6 +89,7 @@ class Schedule:
     cosine: bool = False
     warmup: int = 0
     plateau: int | None = None
+    fanout: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         check_options(
@@ -110,7 +114,7 @@ class Schedule:
 
     def steps_of(self, replica: Replica, node_level: bool = False) -> int:
         """Steps that a replica takes in an epoch."""
-        if node_level:
+        if node_level and self.fanout is None:
             return 1
         return self.steps or -(-len(replica.train) // self.batch_size)
 

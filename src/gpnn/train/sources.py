@@ -2,8 +2,8 @@
 
 A source knows which graphs every replica sees in every step, and puts them together: on the CPU
 (:class:`HostSource`), or on the device by index arithmetic (:class:`ResidentSource`), where the
-whole step can be captured. Both give the same batches; sources of other kinds (streamed from disk,
-sampled from one large graph) need nothing else of the loop.
+whole step can be captured. Both give the same batches. :class:`SampledSource` draws blocks from one
+large graph. Sources of other kinds (streamed from disk) need nothing else of the loop.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from ..nn.batch import GraphBatch
 from ..nn.branch import Branch
 from ..nn.collate import collate
 from ..nn.ranks import rank, ranks
+from ..nn.sampled import Sampler
 from .plan import MEASURED, Plan
 from .replica import IntArray, Replica, Schedule
 from .resident.assembler import Assembler
 from .resident.capacity import Capacity
 from .setup import Setup
 
-__all__ = ["BatchSource", "HostSource", "ResidentSource"]
+__all__ = ["BatchSource", "HostSource", "ResidentSource", "SampledSource"]
 
 Measured = tuple[GraphBatch, Tensor, Tensor, Tensor]
 """A batch, its labels, and which rows belong to the validation and to the test part."""
@@ -200,6 +201,55 @@ class HostSource(BatchSource):
 def _share(ids: IntArray) -> IntArray:
     """What this process takes of a batch that all share."""
     return ids[rank() :: ranks()]
+
+
+class SampledSource(BatchSource):
+    """Blocks of one large graph around training vertices, drawn anew in every step from the seed of
+    the replica and the step; what is measured has the same blocks after every epoch."""
+
+    stacked = False
+
+    def __init__(
+        self,
+        setup: Setup,
+        replica: Replica,
+        schedule: Schedule,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> None:
+        assert schedule.fanout is not None and setup.prepared.labels is not None
+        self.sampler, self.y = Sampler(setup.prepared, schedule.fanout), setup.prepared.labels
+        self.replica, self.schedule = replica, schedule
+        self.device, self.dtype = device, dtype
+        self.steps = schedule.steps_of(replica, True)
+        self.epoch, self.order = -1, list[IntArray]()
+
+    def take(self, step: Tensor) -> tuple[GraphBatch, Tensor]:
+        epoch, number = divmod(int(step), self.steps)
+        if epoch != self.epoch:
+            self.epoch = epoch
+            self.order = self.schedule.batches(self.replica, epoch, self.steps)
+        return self._batch(self.order[number], int(step) + 1)
+
+    def sample(self) -> GraphBatch:
+        return self._batch(self.schedule.sample(self.replica), 0)[0]
+
+    def measured(self) -> Iterator[Measured]:
+        both = np.concatenate([self.replica.valid, self.replica.test])
+        checked = torch.arange(len(both)) < len(self.replica.valid)
+        for start in range(0, len(both), MEASURED):
+            part = slice(start, start + MEASURED)
+            own = checked[None, part].to(self.device)
+            yield *self._batch(both[part], 0), own, ~own
+
+    @property
+    def measures(self) -> bool:
+        return len(self.replica.valid) + len(self.replica.test) > 0
+
+    def _batch(self, roots: IntArray, number: int) -> tuple[GraphBatch, Tensor]:
+        """The block of some vertices, and their labels, [1, roots]."""
+        batch = self.sampler.batch(roots, self.replica.seed * 2**31 + number)
+        return batch.to(self.device, self.dtype), self.y[None, roots].to(self.device)
 
 
 class ResidentSource(BatchSource):

@@ -10,11 +10,12 @@ from torch import Tensor
 
 from ..errors import InputError
 from ..nn.model import GPNN
+from ..nn.sampled import check_fanout
 from .plan import Plan, make_plan
 from .replica import Replica, Schedule
 from .resident.capacity import Capacity, capacity
 from .setup import CPU, Setup
-from .sources import BatchSource, HostSource, ResidentSource
+from .sources import BatchSource, HostSource, ResidentSource, SampledSource
 
 __all__ = ["Staged", "stage"]
 
@@ -54,6 +55,8 @@ class Staged:
         """Where the training takes its batches from."""
         if self.plan is not None and self.rooms is not None:
             return ResidentSource(self.setup, self.plan, self.rooms, device, self.dtype)
+        if self.schedule.fanout is not None:
+            return SampledSource(self.setup, self.replicas[0], self.schedule, device, self.dtype)
         return HostSource(self.setup, self.replicas, self.schedule, device, self.dtype)
 
 
@@ -70,6 +73,10 @@ def stage(
     steps = {schedule.steps_of(one, node) for one in replicas}
     if len(steps) > 1:
         raise InputError(f"Replicas take {sorted(steps)} steps an epoch. Train them apart.")
+    if schedule.fanout is not None:
+        check_fanout(schedule.fanout, setup.config)
+        if len(replicas) > 1:
+            raise InputError("Models that are trained with fanout are trained one at a time.")
     if len(replicas) > 1 and not setup.stackable:
         raise InputError("Models around a module of your own are trained one at a time.")
     plan = rooms = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..nn.sampled import read_fanout
 from ..options import Choice, Whole, check_options
 from .replica import Schedule
 
@@ -18,7 +19,11 @@ class TrainConfig:
     Attributes:
         epochs: passes over the training part, at most; ``patience``: passes without a better
             epoch on the validation part after which to stop.
-        batch_size: graphs in a batch, at most (batches of an epoch are equally large).
+        batch_size: graphs in a batch, at most (batches of an epoch are equally large); vertices
+            with ``fanout``.
+        fanout: for vertices of one large graph: train on blocks, with so many neighbours drawn, two
+            numbers for every layer, -1 for all (see :mod:`gpnn.nn.sampled`); ``None``: on the whole
+            graph at once.
         lr, halve_every: step size of AdamW, and the number of epochs after which it is halved.
         weight_decay: decoupled, of weight matrices alone.
         class_weights: ``none``, or ``balanced``: classes weigh the same in the loss, however often
@@ -36,6 +41,7 @@ class TrainConfig:
     class_weights: str = "none"
     seed: int = 0
     device: str = "auto"
+    fanout: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         check_options(
@@ -43,6 +49,7 @@ class TrainConfig:
             ("epochs", "patience", "batch_size", "lr", "weight_decay", "seed"),
             {"halve_every": Whole(1), "class_weights": Choice(("none", "balanced"))},
         )
+        object.__setattr__(self, "fanout", read_fanout(self.fanout))
 
     @classmethod
     def sized(cls, samples: int, **given: Any) -> TrainConfig:
@@ -65,4 +72,6 @@ class TrainConfig:
 
     @property
     def schedule(self) -> Schedule:
-        return Schedule(self.epochs, self.batch_size, self.halve_every, None, self.patience)
+        return Schedule(
+            self.epochs, self.batch_size, self.halve_every, None, self.patience, fanout=self.fanout
+        )

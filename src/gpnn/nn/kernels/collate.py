@@ -162,26 +162,53 @@ def _local(row, size, used, mark, start_mark):
 
 
 @jit
+def _use(t, r, shift, table, size, used, mark, start_mark, tuple_mark, number, seen, left, right):
+    """``(place, seen)``: tuple t among those of replica r, noted if it was not met before."""
+    k = tuple_mark[r, t] - 1
+    if k < 0:
+        k = seen - number[r]
+        tuple_mark[r, t] = k + 1
+        left[seen] = shift + _local(table[1][t], size, used, mark[r], start_mark[r])
+        right[seen] = shift + _local(table[2][t], size, used, mark[r], start_mark[r])
+        seen += 1
+    return k, seen
+
+
+@jit
 def collate_round(chosen, weight, size, used, rows, mark, start_mark, table, tuple_mark):
     """What the chosen classes of a round sum: ``(previous, previous_ends, met, met_ends, tuples,
-    ends, count, tuple_weight)``.
+    ends, count, tuple_weight, takes, take_ends, far, far_ends, far_count)``; the last five are the
+    shared sum that a class takes, and what every shared sum is of.
 
     ``size``, ``used``, ``rows`` and ``mark`` are those of the round before; ``met`` holds two rows
     a tuple.
     """
-    before, first, second, entry_ptr, entry_tuple, entry_count = table
+    before, _, _, entry_ptr, entry_tuple, entry_count, shared, far_ptr, far_tuple, far_times = table
     replicas = len(mark)
     height = len(chosen) // replicas
     previous_ends, ends = np.zeros(len(chosen) + 1, np.int64), np.zeros(len(chosen) + 1, np.int64)
+    take_ends = np.zeros(len(chosen) + 1, np.int64)
+    shared_mark = np.zeros((replicas, len(far_ptr) - 1), np.int32)
+    kept, room = np.zeros(replicas + 1, np.int64), 0
     for i in range(len(chosen)):
-        c = chosen[i]
+        c, r = chosen[i], i // height
         previous_ends[i + 1] = previous_ends[i] + (c >= 0)
         ends[i + 1] = ends[i] + (entry_ptr[c + 1] - entry_ptr[c] if c >= 0 else 0)
+        take_ends[i + 1] = take_ends[i] + (c >= 0 and shared[c] >= 0)
+        if c >= 0 and shared[c] >= 0 and shared_mark[r, shared[c]] == 0:
+            kept[r + 1] += 1
+            shared_mark[r, shared[c]] = kept[r + 1]
+            room += far_ptr[shared[c] + 1] - far_ptr[shared[c]]
+    tall = kept.max()
     previous = np.empty(previous_ends[-1], np.int64)
     tuples, count = np.empty(ends[-1], np.int64), np.empty(ends[-1], weight.dtype)
-    left, right = np.empty(ends[-1], np.int64), np.empty(ends[-1], np.int64)
-    total, number = np.zeros(ends[-1], np.float64), np.zeros(replicas + 1, np.int64)
-    seen = at = own = 0
+    takes, far_ends = np.empty(take_ends[-1], np.int64), np.zeros(replicas * tall + 1, np.int64)
+    far, far_count = np.empty(room, np.int64), np.empty(room, weight.dtype)
+    sums, times = np.full(replicas * tall, -1), np.zeros(replicas * tall, np.float64)
+    most = ends[-1] + room
+    left, right = np.empty(most, np.int64), np.empty(most, np.int64)
+    total, number = np.zeros(most, np.float64), np.zeros(replicas + 1, np.int64)
+    seen = at = own = took = there = 0
     for r in range(replicas):
         shift = r * rows
         for i in range(r * height, (r + 1) * height):
@@ -190,18 +217,31 @@ def collate_round(chosen, weight, size, used, rows, mark, start_mark, table, tup
                 continue
             previous[own] = shift + _local(before[c], size, used, mark[r], start_mark[r])
             own += 1
+            if shared[c] >= 0:
+                row = r * tall + shared_mark[r, shared[c]] - 1
+                takes[took], sums[row] = row, shared[c]
+                times[row] += weight[i]
+                took += 1
             for e in range(entry_ptr[c], entry_ptr[c + 1]):
-                t = entry_tuple[e]
-                k = tuple_mark[r, t] - 1
-                if k < 0:
-                    k = seen - number[r]
-                    tuple_mark[r, t] = k + 1
-                    left[seen] = shift + _local(first[t], size, used, mark[r], start_mark[r])
-                    right[seen] = shift + _local(second[t], size, used, mark[r], start_mark[r])
-                    seen += 1
+                k, seen = _use(
+                    entry_tuple[e], r, shift, table, size, used, mark, start_mark, tuple_mark,
+                    number, seen, left, right,
+                )  # fmt: skip
                 tuples[at], count[at] = k, entry_count[e]
                 total[number[r] + k] += weight[i] * entry_count[e]
                 at += 1
+        for row in range(r * tall, (r + 1) * tall):
+            s = sums[row]
+            if s >= 0:
+                for e in range(far_ptr[s], far_ptr[s + 1]):
+                    k, seen = _use(
+                        far_tuple[e], r, shift, table, size, used, mark, start_mark, tuple_mark,
+                        number, seen, left, right,
+                    )  # fmt: skip
+                    far[there], far_count[there] = k, far_times[e]
+                    total[number[r] + k] += times[row] * far_times[e]
+                    there += 1
+            far_ends[row + 1] = there
         number[r + 1] = seen
     most = 0
     for r in range(replicas):
@@ -211,14 +251,19 @@ def collate_round(chosen, weight, size, used, rows, mark, start_mark, table, tup
     for r in range(replicas):
         for k in range(most):
             row, place = r * most + k, number[r] + k
-            there = place < number[r + 1]
-            met_ends[row + 1] = met_ends[row] + 2 * there
-            if there:
+            real = place < number[r + 1]
+            met_ends[row + 1] = met_ends[row] + 2 * real
+            if real:
                 met[2 * place], met[2 * place + 1] = 2 * left[place], 2 * right[place] + 1
                 tuple_weight[row] = total[place]
         for i in range(ends[r * height], ends[(r + 1) * height]):
             tuples[i] += r * most
-    return previous, previous_ends, met, met_ends, tuples, ends, count, tuple_weight
+        for i in range(far_ends[r * tall], far_ends[(r + 1) * tall]):
+            far[i] += r * most
+    return (
+        previous, previous_ends, met, met_ends, tuples, ends, count, tuple_weight, takes, take_ends,
+        far, far_ends, far_count,
+    )  # fmt: skip
 
 
 @jit

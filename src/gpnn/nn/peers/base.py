@@ -105,6 +105,11 @@ class Side(NamedTuple):
     edges: Edges | None
     vertex_weight: Tensor | None
     vertex_id: Tensor | None
+    degree: Tensor | None = None
+
+    def own(self, x: Tensor) -> Tensor:
+        """The rows that a result is wanted of: all."""
+        return x
 
 
 def cells_of(batch: GraphBatch) -> CellBatch:

@@ -13,16 +13,23 @@ from .tables import Link, Resident, Shared, as_tensor
 __all__ = ["add_interactions"]
 
 IntArray = NDArray[np.int64]
+Narrow = NDArray[np.int32]
 
 
 def add_interactions(out: Resident, prepared: Prepared) -> None:
     """Start classes, and classes and tuples of every round, and what is summed over them."""
     found, part_of = prepared.classes, prepared.part_of_colour
+    assert not found.shares
     lists = _Lists(out.graphs)
     start = found.start.copy()
     start[:, (0, 2)] = part_of[start[:, (0, 2)]]
     starts = lists.add(
-        "start", start[:, 2], out.parts, found.start_ptr, found.start_id, found.start_count
+        "start",
+        start[:, 2],
+        out.parts,
+        found.start_ptr,
+        found.start_id,
+        np.ones_like(found.start_id),
     )
     order = np.argsort(starts)
     out.start = as_tensor(start[order])
@@ -114,7 +121,7 @@ class _Lists:
 
 
 def _tuples_of_graphs(
-    entry_ptr: IntArray, entry_tuple: IntArray, entry_count: IntArray,
+    entry_ptr: IntArray, entry_tuple: Narrow, entry_count: Narrow,
     ptr: IntArray, classes: IntArray, count: IntArray,
 ) -> tuple[IntArray, IntArray, IntArray]:  # fmt: skip
     """``(ptr, tuples, times)``: the tuples that the classes of every graph sum, and how often over

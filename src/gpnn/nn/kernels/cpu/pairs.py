@@ -12,45 +12,59 @@ __all__ = ["pair_slopes", "pair_sums"]
 
 
 @jit
-def _sums(x, y, other, own, ptr, out):
+def _sums(x, y, other, own, ptr, weight, out):
+    zero, factor = out.dtype.type(0), out.dtype.type(1)
     for v in range(len(ptr) - 1):
         row = out[v]
         row[:] = 0
         for e in range(ptr[v], ptr[v + 1]):
             a, b = x[other[e]], y[own[e]]
+            if len(weight):
+                factor = weight[e]
             for k in range(len(row)):
-                row[k] += max(a[k] + b[k], row.dtype.type(0))
+                row[k] += factor * max(a[k] + b[k], zero)
 
 
 @jit
-def _slopes(mine, theirs, partner, entry, ptr, vertex, grad, out):
+def _slopes(mine, theirs, partner, entry, ptr, vertex, grad, weight, out):
     """Of the rows ``mine``: entry e of row i has the row ``partner[e]`` of the other table."""
+    zero, factor = out.dtype.type(0), out.dtype.type(1)
     for i in range(len(ptr) - 1):
         row, a = out[i], mine[i]
         row[:] = 0
         for k in range(ptr[i], ptr[i + 1]):
             e = entry[k]
             b, g = theirs[partner[e]], grad[vertex[e]]
+            if len(weight):
+                factor = weight[e]
             for f in range(len(row)):
-                row[f] += g[f] if a[f] + b[f] > 0 else row.dtype.type(0)
+                row[f] += factor * g[f] if a[f] + b[f] > 0 else zero
 
 
 def _arrays(*tensors: Tensor) -> list[np.ndarray]:
     return [one.detach().contiguous().numpy() for one in tensors]
 
 
-def pair_sums(x: Tensor, y: Tensor, other: Tensor, own: Tensor, ptr: Tensor) -> Tensor:
+def _weights(weight: Tensor | None, like: Tensor) -> Tensor:
+    """Factors of the pairs, none for ones."""
+    return like.new_zeros(0) if weight is None else weight.to(like.dtype)
+
+
+def pair_sums(
+    x: Tensor, y: Tensor, other: Tensor, own: Tensor, ptr: Tensor, weight: Tensor | None
+) -> Tensor:
     """Shapes: x [n, f], y [rows, f], pairs [entries] → [vertices, f]."""
     out = x.new_empty(ptr.shape[0] - 1, x.shape[1])
-    _sums(*_arrays(x, y, other, own, ptr), out.numpy())
+    _sums(*_arrays(x, y, other, own, ptr, _weights(weight, x)), out.numpy())
     return out
 
 
 def pair_slopes(
     mine: Tensor, theirs: Tensor, partner: Tensor, entry: Tensor, ptr: Tensor, vertex: Tensor,
-    grad: Tensor,
+    grad: Tensor, weight: Tensor | None,
 ) -> Tensor:  # fmt: skip
     """The gradient of one of the two tables."""
     out = mine.new_empty(mine.shape)
-    _slopes(*_arrays(mine, theirs, partner, entry, ptr, vertex, grad), out.numpy())
+    weights = _weights(weight, mine)
+    _slopes(*_arrays(mine, theirs, partner, entry, ptr, vertex, grad, weights), out.numpy())
     return out

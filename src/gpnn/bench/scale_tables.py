@@ -1,0 +1,114 @@
+"""The commands for large tables of molecules, each run in a process of its own, as a person would
+run it: start included, one CPU thread a process."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from ..data.datasets import find
+from ..errors import InputError
+from ..graph.readers.files import read_bytes
+
+__all__ = ["TABLES", "measure_command", "table_rows"]
+
+Row = dict[str, Any]
+
+
+def table_rows(names: Sequence[str], quick: bool, data: str | None) -> Iterator[Row]:
+    """The rows of some of :data:`TABLES`."""
+    with tempfile.TemporaryDirectory(prefix="gpnn-scale-") as folder:
+        for name in names:
+            yield from TABLES[name](Path(folder), quick, data)
+
+
+def measure_command(*words: object) -> tuple[float, float, float]:
+    """Of ``gpnn`` with these words, one CPU thread a process: seconds, seconds of processor, and
+    peak memory in MB of the largest of its processes."""
+    source = str(Path(__file__).parents[2])
+    path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    began = time.perf_counter()
+    with tempfile.TemporaryFile() as told:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "gpnn", *map(str, words)], env=environment, stdout=told,
+            stderr=told,
+        )  # fmt: skip
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - began
+        if process.returncode:
+            told.seek(0)
+            text = told.read().decode(errors="replace").strip()
+            raise InputError(f"gpnn {' '.join(map(str, words))} failed: {text[-1000:]}")
+    peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
+    return seconds, usage.ru_utime + usage.ru_stime, peak
+
+
+def _row(task: str, size: int, way: str, found: tuple[float, float, float]) -> Row:
+    seconds, processor, peak = found
+    return {
+        "task": task, "workload": "molecules", "size": size, "unit": "rows", "way": way,
+        "seconds": seconds, "cpu_seconds": processor, "peak_mb": peak, "rate": size / seconds,
+        "most_seconds": None, "most_mb": None, "note": None,
+    }  # fmt: skip
+
+
+def _tables(folder: Path, sizes: tuple[int, ...], data: str | None) -> dict[int, Path]:
+    """Tables of so many rows: the molecules of ogbg-molhiv with their target, again and again."""
+    mapping = find("ogbg-molhiv", data).parents[1] / "mapping" / "mol.csv.gz"
+    text = read_bytes(mapping).decode()
+    rows = [(row["smiles"], row["HIV_active"]) for row in csv.DictReader(text.splitlines())]
+    out = {}
+    for size in sizes:
+        out[size] = folder / f"{size}.csv"
+        with out[size].open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([("smiles", "active"), *islice(cycle(rows), size)])
+    return out
+
+
+def predict_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
+    """``gpnn predict`` on tables of molecules, with one process and with two."""
+    sizes = (2_000, 8_000) if quick else (10_000, 100_000)
+    tables = _tables(folder, (1_000, *sizes), data)
+    for way, options in (("d=3, distances", ()), ("d=1", ("--d", 1, "--no-distances"))):
+        model = folder / f"model-{way[:3]}"
+        measure_command("train", tables[1_000], "--out", model, "--epochs", 1, *options)
+        for size in sizes:
+            for jobs in (1, 2):
+                out = folder / f"{size}-{jobs}-{way[:3]}.csv"
+                words = ("predict", model, tables[size], "--out", out, "--jobs", jobs)
+                found = measure_command(*words, "--device", "cpu")
+                yield _row("predict", size, f"{way}, jobs {jobs}", found)
+
+
+def prepare_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
+    """``gpnn prepare`` of tables of molecules with one process and with two, and an epoch of
+    ``gpnn train`` from the folder and from the table."""
+    sizes = (2_000, 8_000) if quick else (10_000, 40_000)
+    tables = _tables(folder, sizes, data)
+    for size in sizes:
+        for jobs in (1, 2):
+            out = folder / f"prepared-{size}-{jobs}"
+            found = measure_command("prepare", tables[size], "--out", out, "--jobs", jobs)
+            yield _row("prepare", size, f"jobs {jobs}", found)
+        ways = {"from the folder": out, "from the table": tables[size]}
+        for way, source in ways.items():
+            words = ("train", source, "--out", folder / f"{size} {way}", "--epochs", 1)
+            found = measure_command(*words, "--device", "cpu")
+            yield _row("train, one epoch", size, way, found)
+
+
+TABLES: dict[str, Callable[[Path, bool, str | None], Iterator[Row]]] = {
+    "predict, molecules": predict_rows,
+    "prepare, molecules": prepare_rows,
+}
+"""What is measured, by name."""
