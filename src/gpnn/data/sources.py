@@ -16,7 +16,6 @@ from ..errors import InputError
 from ..files import exists, user_path
 from ..graph.graphs import Graphs
 from ..text import did_you_mean
-from .planted import is_planted, read_planted
 
 __all__ = ["bare_kind", "no_source", "resolve"]
 
@@ -32,7 +31,9 @@ def resolve(text: str, data: str | Path | None = None) -> Graphs:
         return _graph6(rest)
     if colon and kind == "smiles":
         return _smiles(rest)
-    if is_planted(text):
+    if colon and kind == "planted":
+        from .planted import is_planted, read_planted
+
         name, _, index = text.rpartition(":")
         one = is_planted(name)
         graphs = read_planted(name if one else text).graphs
