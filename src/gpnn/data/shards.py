@@ -353,7 +353,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def array_names(structure: Structure) -> set[str]:
     """The files of a prepared folder."""
     once = ("y", "rows", "ids", "groups", "ids_ptr", "ptr", "indptr", "pair_first", "start_ptr",
-            "indices", "pair_other", "x", "edge_label", "part", "components", "start", "start_id")  # fmt: skip
+            "indices", "pair_other", "x", "edge_label", "part", "components", "start",
+            "start_id")  # fmt: skip
     each = ("pair_class", "class_ptr", "class_id", "class_count", *TABLE)
     rounds = {f"{name}.{r}.npy" for name in each for r in range(structure.layers)}
     return {f"{name}.npy" for name in once} | rounds
