@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError
-from ._learn import Device, Smiles, Strict, Target, Threads, TrainSource, samples_of, use_threads
+from ._learn import (
+    Device,
+    Smiles,
+    Strict,
+    Target,
+    Threads,
+    TrainSource,
+    chosen_descriptors,
+    samples_of,
+    use_threads,
+)
 from ._progress import progress
 from ._shared import Data, Json, Scheme, emit, notes, show, working
 from ._train_report import (
@@ -60,8 +70,8 @@ def train(
     descriptors: Annotated[
         list[str] | None,
         Option(
-            help="Numbers of the whole molecule to read beside its graph: rdkit, morgan, or a "
-            "column of the table; may be repeated."
+            help="Numbers of the whole molecule to read beside its graph: rdkit, morgan, a column "
+            "of the table, or none; may be repeated. Default: rdkit for tables of molecules."
         ),
     ] = None,
     effort: Annotated[
@@ -99,13 +109,16 @@ def train(
     epochs: Annotated[
         int | None,
         Option(
-            help="Maximum number of epochs. Default: 200 (molecules of a table: 45), fewer for "
+            help="Maximum number of epochs. Default: 200 (molecules of a table: 40), fewer for "
             "more than 1,000 samples."
         ),
     ] = None,
     patience: Annotated[
         int | None,
-        Option(help="Stop after this many epochs without improvement. Default: 0.3 x epochs."),
+        Option(
+            help="Stop after this many epochs without improvement. Default: 0.3 x epochs, "
+            "never for molecules of a table."
+        ),
     ] = None,
     model: Annotated[
         str,
@@ -175,7 +188,11 @@ def train(
         Option(help="Graphs per batch. Default: 32, more for more than 1,000 samples."),
     ] = None,
     lr: Annotated[
-        float, Option(help="Step size of AdamW, halved after every quarter of the epochs.")
+        float,
+        Option(
+            help="Step size of AdamW, halved after every quarter of the epochs; for molecules of a "
+            "table it falls to zero along a cosine."
+        ),
     ] = 0.01,
     weight_decay: Annotated[float, Option(help="Decoupled decay of weight matrices.")] = 0.0,
     seed: Annotated[
@@ -199,7 +216,7 @@ def train(
     from ..graph.structure import Structure
     from ..plots.curves import draw_curves
     from ..plots.save import save
-    from ..train.effort import MOLECULES, epochs_for
+    from ..train.effort import MOLECULES, schedule_for
     from ..train.fit import fit
     from ..train.setup import named_model
     from ..train.train_config import TrainConfig
@@ -225,7 +242,7 @@ def train(
                          "makes its own split.")  # fmt: skip
     if minutes is not None and effort != "thorough":
         raise InputError("--minutes is the time of a search: give --effort thorough with it.")
-    epochs_for(1, effort)
+    schedule_for(1, effort)
     use_threads(threads)
     given = {
         "epochs": epochs, "patience": patience, "batch_size": batch_size, "lr": lr,
@@ -256,7 +273,7 @@ def train(
     if folder.is_file():
         raise InputError(f"{folder} is a file. Name a folder with --out.")
     samples = samples_of(
-        source, target, smiles, task, data, strict, descriptors=descriptors or (),
+        source, target, smiles, task, data, strict, descriptors=chosen_descriptors(descriptors),
         split_column=split_column, valid=valid, test=test,
     )  # fmt: skip
     if folds is not None and samples.split is not None:
@@ -273,7 +290,8 @@ def train(
         splits = calibration_splits(samples, parts, ensemble, seed, pool)
     first = (splits or [parts])[0]
     if samples.from_smiles:
-        given["epochs"] = epochs or epochs_for(len(first.train), effort)
+        asked_for = {name: value for name, value in given.items() if value is not None}
+        given = schedule_for(len(first.train), effort, epochs) | asked_for
         options = ({} if baseline or chosen else MOLECULES) | options
     elif effort != "standard":
         raise InputError("--effort is for tables of molecules. Set --epochs for other graphs.")

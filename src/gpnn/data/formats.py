@@ -20,6 +20,7 @@ LISTS = (".smi", ".smiles", ".txt")
 KINDS = (".csv", ".tsv", *LISTS, ".sdf", ".sd", ".parquet")
 Columns = dict[str, list[str]]
 
+_INDEX = re.compile(r"__index_level_\d+__")
 _COMMA = re.compile(r"[-+]?\d+(?:,\d+)?(?:[eE][-+]?\d+)?")
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 
@@ -59,7 +60,8 @@ def read_sdf(path: Path) -> tuple[list[str], Columns]:
 
 
 def read_parquet(path: Path) -> tuple[list[str], Columns]:
-    """The columns of a Parquet file as text, empty where missing."""
+    """The columns of a Parquet file as text, empty where missing; without the row numbers that
+    pandas keeps in it."""
     try:
         from pyarrow import parquet
     except ImportError:
@@ -67,16 +69,25 @@ def read_parquet(path: Path) -> tuple[list[str], Columns]:
             f"{path} is Parquet, which needs pyarrow: pip install pyarrow. Or save it as CSV."
         ) from None
     try:
-        table: Any = parquet.read_table(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as Parquet: {error}.") from None
-    columns = {
-        name: ["" if value is None else str(value) for value in table.column(name).to_pylist()]
-        for name in table.column_names
-    }
+        table: Any = parquet.ParquetFile(path).read()
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}. Check the path.") from None
+    except (OSError, ValueError, NotImplementedError) as error:
+        reason = str(error).rstrip(".")
+        raise InputError(f"{path} cannot be read as Parquet: {reason}.") from None
+    names = [name for name in table.column_names if not _INDEX.fullmatch(name)]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"{path} has two columns {twice[0]!r}. Rename one.")
+    columns = {name: list(map(_text, table.column(name).to_pylist())) for name in names}
     if not columns or not len(next(iter(columns.values()))):
         raise InputError(f"{path} holds no rows.")
     return list(columns), columns
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return "" if value is None else str(value)
 
 
 def decimal_commas(path: Path | str, columns: Columns) -> Columns:
