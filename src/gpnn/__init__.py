@@ -4,7 +4,8 @@
 to partition and compare graphs       :func:`partition`, :func:`compare`, :class:`AddPartition`
 to build a network in PyG             :class:`GPNN`, :class:`GPNNConv`, :func:`prepare`
 to train on your data                 :func:`load_dataset`, :func:`fit`, :class:`GPNNClassifier`,
-                                      :class:`GPNNRegressor`
+                                      :class:`GPNNRegressor`, :class:`GPNNMultiTarget`,
+                                      :func:`search_estimator`
 to use what was trained               :func:`load_model`, :func:`explain`
 to add your own                       :func:`register_scheme`, :func:`register_base`,
                                       :func:`register_dataset`
@@ -29,6 +30,7 @@ _HOMES = {
     "GPNNClassifier": "train.estimators",
     "GPNNConfig": "nn.config",
     "GPNNConv": "nn.conv",
+    "GPNNMultiTarget": "train.multi_target",
     "GPNNRegressor": "train.estimators",
     "Graphs": "graph.graphs",
     "InputError": "errors",
@@ -52,6 +54,7 @@ _HOMES = {
     "register_base": "nn.bases",
     "register_dataset": "data.catalogue",
     "register_scheme": "graph.schemes",
+    "search_estimator": "reproduce.table_search",
 }
 
 __all__ = ["__version__", *sorted(_HOMES)]
@@ -79,11 +82,13 @@ if TYPE_CHECKING:
     from .nn.model import GPNN as GPNN
     from .nn.prepare import prepare as prepare
     from .nn.transform import AddPartition as AddPartition
+    from .reproduce.table_search import search_estimator as search_estimator
     from .train.estimators import GPNNClassifier as GPNNClassifier
     from .train.estimators import GPNNRegressor as GPNNRegressor
     from .train.explain import explain as explain
     from .train.fit import fit as fit
     from .train.model_file import load_model as load_model
+    from .train.multi_target import GPNNMultiTarget as GPNNMultiTarget
     from .train.train_config import TrainConfig as TrainConfig
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_rel
 from typer.testing import CliRunner, Result
 
 from gpnn.cli import app
@@ -56,6 +57,7 @@ def model(table: Path) -> Path:
     folder = table.parent / "model"
     words = ["--target", "logp", "--ensemble", "3", "--calibrate", "--out", folder, *QUICK]
     result = run("train", table, *words)
+    assert re.search(r"descriptors: \d+ of RDKit", result.stderr)  # the default
     assert "calibrated on 63 rows that chose nothing: 90 % intervals logp ±" in result.stdout
     return folder
 
@@ -123,6 +125,11 @@ def test_descriptors_are_asked_for_once(table: Path, tmp_path: Path) -> None:
     assert same == [k % 5 == 4 for k in range(70)], "the column is read again"
     run("predict", tmp_path / "m", "smiles:CC", fails="reads the column 'temperature' beside")
     run("train", table, "-t", "logp", "--descriptors", "weight", fails="no column 'weight' for")
+    both = ["--descriptors", "none", "--descriptors", "rdkit"]
+    run("train", table, "-t", "logp", *both, fails="--descriptors none goes with no other")
+    bare = ["--descriptors", "none", "--out", tmp_path / "bare", *QUICK]
+    told = run("train", table, "-t", "logp", *bare)
+    assert "descriptors" not in told.stderr and "0.01 to zero by a cosine" in told.stderr
     run("train", table, "-t", "logp", "--descriptors", "toxic", fails="Descriptors are numbers")
 
 
@@ -205,6 +212,20 @@ def test_race(table: Path, tmp_path: Path) -> None:
     first, second = (np.array([r["value"] for r in told["runs"][n]]) for n in names[:2])
     assert told["methods"][1]["ahead"] == pytest.approx((second - first).mean())
     assert "| gpnn |" in out.read_text()
+    low, high = told["methods"][1]["interval"]
+    wanted = ttest_rel(second, first).confidence_interval(0.95)
+    assert (low, high) == pytest.approx((wanted.low, wanted.high))
+    kept = tmp_path / "runs.jsonl"
+    few = ["-t", "logp", "--splits", "1", "--epochs", "1", "--runs", kept, "--json"]
+    forest = ["--only", "forest", *few]
+    begun = json.loads(run("bench", "molecules", table, *forest).stdout)
+    lines = kept.read_text()
+    again = run("bench", "molecules", table, "--only", "base", *forest)
+    resumed = json.loads(again.stdout)["runs"]["forest"]
+    assert resumed == begun["runs"]["forest"]  # the seconds too: nothing was run again
+    assert kept.read_text().startswith(lines) and len(kept.read_text().splitlines()) == 2
+    kept.write_text("{}\n")
+    run("bench", "molecules", table, *forest, fails="runs.jsonl is damaged: run is missing")
     run("bench", "molecules", table, "--only", "magic", fails="no method 'magic'")
     gone = ["--only", "chemprop", "--splits", "1", "--chemprop", tmp_path / "absent", "-t", "logp"]
     run("bench", "molecules", table, *gone, fails="There is no command")

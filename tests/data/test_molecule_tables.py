@@ -6,6 +6,8 @@ import gzip
 import io
 import sys
 import types
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +122,44 @@ def test_parquet(tmp_path: Path) -> None:
     raw = read_table(path, ["y"])
     assert raw.ids == ("CCO", "CCC") and np.isnan(raw.targets["y"][1])
     assert raw.skipped[0].reason == "no SMILES"
+
+
+def test_kinds_of_parquet_columns(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow reads Parquet")
+    from pyarrow import parquet
+
+    columns = {
+        "smiles": pyarrow.array([b"CCO", b"CCC", b"CCN"]),
+        "whole": pyarrow.array([1, None, 3], pyarrow.int16()),
+        "exact": pyarrow.array([Decimal("1.50"), None, Decimal(2)], pyarrow.decimal128(8, 2)),
+        "single": pyarrow.array([0.5, float("nan"), 2.0], pyarrow.float32()),
+        "kind": pyarrow.array(["a", "b", None]).dictionary_encode(),
+        "flag": pyarrow.array([True, False, None]),
+        "when": pyarrow.array([datetime(2020, 1, k) for k in (1, 2, 3)]),
+        "long": pyarrow.array(["x", "y", "z"], pyarrow.large_string()),
+        "__index_level_0__": pyarrow.array([5, 6, 7]),
+    }
+    path = tmp_path / "table.parquet"
+    for packed in ("snappy", "gzip", "zstd"):
+        parquet.write_table(pyarrow.table(columns), path, compression=packed)
+        assert read_columns(path)[0] == list(columns)[:-1]
+    raw = read_table(path, ["whole", "exact", "single", "kind", "flag"])
+    assert raw.ids == ("CCO", "CCC", "CCN")
+    for name, wanted in (("whole", [1, 3]), ("exact", [1.5, 2]), ("single", [0.5, 2])):
+        own = raw.targets[name]
+        assert own[[0, 2]].tolist() == wanted and np.isnan(own[1])
+    assert raw.targets["kind"].tolist() == ["a", "b", ""]
+    assert raw.targets["flag"].tolist() == ["True", "False", ""]
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-50])
+    with pytest.raises(InputError, match=r"table\.parquet cannot be read as Parquet"):
+        read_table(path)
+    both = pyarrow.Table.from_arrays(
+        [columns["smiles"], *[columns["whole"]] * 2], ["smiles", "y", "y"]
+    )
+    parquet.write_table(both, path)
+    with pytest.raises(InputError, match="two columns 'y'"):
+        read_table(path)
 
 
 def test_tables_to_validate_and_test_with(tmp_path: Path) -> None:

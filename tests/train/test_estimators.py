@@ -12,10 +12,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from torch_geometric.data import Batch, Data
 
-from gpnn import GPNNClassifier, GPNNRegressor, Graphs
+from gpnn import GPNNClassifier, GPNNMultiTarget, GPNNRegressor, Graphs
 from gpnn.data.objects import read_inputs
 from gpnn.data.raw import DEGREE, FEATURES, LABELS, MOLECULE
 from gpnn.errors import InputError
+from gpnn.train.effort import MOLECULES, schedule_for
+from gpnn.train.train_config import TrainConfig
 
 TINY: dict[str, Any] = {"layers": 1, "hidden": 8, "epochs": 6, "device": "cpu", "random_state": 0}
 
@@ -311,3 +313,134 @@ def test_numbers_and_texts_that_read_the_same_are_refused() -> None:
     graphs = [nx.cycle_graph(k) for k in range(3, 7)]
     with pytest.raises(InputError, match="mixes numbers and texts"):
         GPNNClassifier(epochs=1).fit(graphs, np.array([1, "1", 2, 2], dtype=object))
+
+
+def molecules() -> tuple[list[str], dict[str, list[Any]]]:
+    """Chains with and without an oxygen, with what is true of them."""
+    pytest.importorskip("rdkit")
+    texts = ["C" * (2 + k % 7) + ("O" if k % 2 else "C") for k in range(60)]
+    columns = {
+        "size": [float(len(text)) for text in texts],
+        "kind": ["alcohol" if text.endswith("O") else "alkane" for text in texts],
+        "long": [int(len(text) > 5) for text in texts],
+        "group": ["abc"[len(text) % 3] for text in texts],
+    }
+    return texts, columns
+
+
+def test_numbers_and_classes_in_one_model(tmp_path: Any) -> None:
+    texts, columns = molecules()
+    holes: dict[str, list[Any]] = {name: list(own) for name, own in columns.items()}
+    holes["size"][3] = None
+    holes["kind"][4] = ""
+    holes["long"][5] = float("nan")
+    model = GPNNMultiTarget(**TINY | {"epochs": 40, "patience": 40, "batch_size": 8})
+    model.fit(texts, holes)
+    assert model.targets_ == {
+        "size": (), "kind": ("alcohol", "alkane"), "long": ("0", "1"), "group": ("a", "b", "c")
+    }  # fmt: skip
+    found = model.predict(texts)
+    assert np.mean(found["kind"] == np.array(columns["kind"])) > 0.9
+    assert np.corrcoef(found["size"], columns["size"])[0, 1] > 0.9
+    shares = model.predict_proba(texts)
+    assert {name: own.shape for name, own in shares.items()} == {
+        "kind": (60, 2), "long": (60, 2), "group": (60, 3)
+    }  # fmt: skip
+    for own in shares.values():
+        np.testing.assert_allclose(own.sum(1), 1, rtol=1e-6)
+    measured = model.evaluate(texts, columns)
+    assert measured["mae[size]"] == pytest.approx(np.abs(found["size"] - columns["size"]).mean())
+    model.save(tmp_path)
+    again = GPNNMultiTarget.load(tmp_path)
+    assert again.targets_ == model.targets_
+    assert again.predict(texts[:9])["kind"].tolist() == found["kind"][:9].tolist()
+    with pytest.raises(InputError, match=r"GPNNMultiTarget\.load"):
+        GPNNRegressor.load(tmp_path)
+    with pytest.raises(InputError, match=r"Intervals need GPNNMultiTarget\(ensemble=5"):
+        model.predict_interval(texts)
+
+
+def test_rows_of_numbers_and_intervals() -> None:
+    texts, columns = molecules()
+    rows = [[size, -2 * size] for size in columns["size"]]
+    rows[7][1] = float("nan")
+    options = TINY | {"ensemble": 3, "calibrate": True}
+    model = GPNNMultiTarget(**options).fit(texts, rows)
+    ends = model.predict_interval(texts)
+    assert list(ends) == ["target 1", "target 2"]
+    low, high = ends["target 1"].T
+    np.testing.assert_allclose((low + high) / 2, model.predict(texts)["target 1"])
+    for wrong, said in (
+        (columns["size"], "y must be a table"),
+        ({"size": columns["size"]}, "y has one target"),
+        ({name: own[:5] for name, own in columns.items()}, "60 graphs and y 5 rows"),
+        ({"size": columns["size"], "long": [1]}, "equally long"),
+    ):
+        with pytest.raises(InputError, match=said):
+            GPNNMultiTarget(**TINY).fit(texts, wrong)
+
+
+def test_effort_is_that_of_the_command() -> None:
+    texts, columns = molecules()
+    shape: dict[str, Any] = {"layers": 1, "hidden": 4, "device": "cpu", "random_state": 0}
+    model = GPNNRegressor(**shape, effort="quick").fit(texts, columns["size"])
+    structure, run = model.model_.config.structure, model.model_.about["run"]["train"]
+    wanted = TrainConfig.sized(54, **schedule_for(54, "quick"))
+    assert {"d": structure.d, "distances": structure.distances} == MOLECULES
+    assert run["epochs"] == wanted.epochs and run["cosine"] is wanted.cosine is True
+    assert model.descriptors is None and model.model_.encoder.descriptors.asked == ("rdkit",)
+    bare = GPNNRegressor(**shape, effort="quick", descriptors=[]).fit(texts, columns["size"])
+    assert bare.model_.encoder.descriptors is None
+    with pytest.raises(InputError, match="effort='quick' sets epochs"):
+        GPNNRegressor(**TINY, effort="quick").fit(texts, columns["size"])
+    with pytest.raises(InputError, match="effort cannot be 'much'"):
+        GPNNRegressor(**shape, effort="much").fit(texts, columns["size"])
+    with pytest.raises(InputError, match="search_estimator"):
+        GPNNRegressor(**shape, effort="thorough").fit(texts, columns["size"])
+    with pytest.raises(InputError, match="effort is for molecules"):
+        GPNNClassifier(**shape, effort="quick").fit(*rings())
+
+
+def test_splits_and_columns_of_a_table() -> None:
+    texts, columns = molecules()
+    table = {"smiles": texts, "heat": [0.1 * k for k in range(60)], "name": columns["kind"]}
+    parts = ["valid" if k % 5 == 0 else "train" for k in range(60)]
+    model = GPNNRegressor(**TINY, descriptors=["heat", "rdkit"])
+    model.fit(table, columns["size"], parts=parts)
+    split = model.model_.about["splits"][0]
+    assert split["valid"] == list(range(0, 60, 5)) and len(split["train"]) == 48
+    assert model.predict(table).shape == (60,)
+    with pytest.raises(InputError, match="reads the column 'heat'"):
+        model.predict(texts)
+    with pytest.raises(InputError, match="no column of numbers 'name'"):
+        GPNNRegressor(**TINY, descriptors=["name"]).fit(table, columns["size"])
+    with pytest.raises(InputError, match="train or valid for each of the 60"):
+        model.fit(table, columns["size"], parts=["train", "odd"] * 30)
+    with pytest.raises(InputError, match="either split or parts"):
+        GPNNRegressor(**TINY, split="random").fit(texts, columns["size"], parts=parts)
+    closed = [f"C1{'C' * (1 + k // 4)}C1{'C' * (k % 4)}" for k in range(40)]
+    apart = GPNNRegressor(**TINY, split="scaffold", validation=0.3).fit(closed, np.arange(40.0))
+    assert apart.model_.about["how"].startswith("scaffold")
+    sides = apart.model_.about["splits"][0]
+    assert not {row // 4 for row in sides["train"]} & {row // 4 for row in sides["valid"]}
+
+
+def test_baselines_beside_an_estimator() -> None:
+    texts, columns = molecules()
+    both = {name: columns[name][:30] for name in ("size", "kind")}
+    for estimator, y, rest in (
+        (GPNNRegressor(**TINY), columns["size"][:30], columns["size"][30:]),
+        (GPNNClassifier(**TINY), columns["kind"][:30], columns["kind"][30:]),
+        (GPNNMultiTarget(**TINY), both, {name: columns[name][30:] for name in both}),
+    ):
+        rows = estimator.fit(texts[:30], y).compare(texts[:30], y, texts[30:], rest)
+        assert [row["name"].split(",")[0] for row in rows] == [
+            type(estimator).__name__, "gine alone", "boosting", "forest"
+        ]  # fmt: skip
+        assert rows[0]["ahead"] == [0.0, 0.0]
+        if isinstance(estimator, GPNNRegressor):
+            error = np.abs(estimator.predict(texts[30:]) - rest).mean()
+            assert rows[0]["value"] == pytest.approx(error)
+    shares = estimator.atom_contributions(texts[:2], "size")
+    assert len(shares.of(0)) == 3
+    assert shares.of(0).sum() == pytest.approx(shares.full[0] - shares.empty[0])

@@ -3,30 +3,39 @@
 Every method gets the same splits into training, validation and test part. ``chemprop`` runs in a
 process of its own, with its defaults, where its command is installed; it is no dependency. An
 ``ensemble`` is five networks that are calibrated; the share of test rows in its 90 % intervals is
-told beside.
+told beside. A race takes hours: what is finished can be kept in a file and is not run again.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
+import json
+import math
 import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from scipy.stats import t as student
 from torch import Tensor
 
 from ..data.samples import Samples, load_samples
 from ..data.split import Split, calibration_splits, make_split
 from ..data.tasks import Task, higher_is_better
 from ..errors import InputError
+from ..files import write_text
+from ..lock import locked
+from ..options import Choice, Number, Whole
+from ..schema import Maybe, Table, Text, read_lines
 from ..train.baselines import Contender, base_contender, choose_metric, measure, trees
-from ..train.effort import MOLECULES, epochs_for
+from ..train.effort import MOLECULES, schedule_for
 from ..train.fit import fit
 from ..train.train_config import TrainConfig
 from .environment import describe
@@ -46,10 +55,11 @@ def run_molecules_bench(
     splits: int = 5,
     kind: str | None = None,
     methods: Sequence[str] | None = None,
-    descriptors: Sequence[str] = (),
+    descriptors: Sequence[str] | None = None,
     effort: str = "standard",
     epochs: int | None = None,
     chemprop: str | None = None,
+    kept: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Train every method on every split; seeds of split and method are 0, 1, …
@@ -57,9 +67,12 @@ def run_molecules_bench(
     Args:
         kind: of the split, see :func:`~gpnn.data.split.make_split`.
         methods: some of :data:`METHODS`; all but ``ensemble`` by default, ``chemprop`` where it is.
-        descriptors: that gpnn and its ensemble read beside the molecule.
+        descriptors: that gpnn, its base and its ensemble read beside the molecule; those of RDKit
+            by default.
         epochs: of the networks; by effort and size by default.
         chemprop: the command; searched for by default.
+        kept: a file with a JSON line for every run, which is extended; runs of the same method,
+            settings, data and split are read from it.
     """
     wanted = list(USUAL if methods is None else methods)
     if wrong := [name for name in wanted if name not in METHODS]:
@@ -74,18 +87,33 @@ def run_molecules_bench(
     samples = load_samples(source, target, smiles, descriptors=descriptors)
     if not samples.from_smiles or samples.y is None:
         raise InputError(f"{source} is no table of molecules with targets.")
-    runs: dict[str, list[dict[str, float]]] = {name: [] for name in wanted}
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in wanted}
+    known = _read_runs(kept)
     metric = ""
     for seed in range(splits):
         split = make_split(samples, seed, kind=kind, official=False)
         y = samples.y[torch.from_numpy(split.test)]
         for name in wanted:
             progress(f"split {seed + 1} of {splits}: {name}")
-            got, extra = _run(name, samples, split, seed, effort, epochs, command)
-            metric = metric or choose_metric(samples, y, got.scores)
-            value = measure(samples, got.scores, y, metric)
-            progress(f"  {metric} {value:.4f} in {got.seconds:.0f} s")
-            runs[name].append({"value": value, "seconds": got.seconds, **extra})
+            config = _config(split, seed, effort, epochs)
+            key = _key(name, samples, split, config)
+            if key not in known:
+                got, covered = _run(name, samples, split, config, command)
+                metric = metric or choose_metric(samples, y, got.scores)
+                known[key] = {
+                    "run": key,
+                    "method": name,
+                    "split": seed,
+                    "metric": metric,
+                    "value": measure(samples, got.scores, y, metric),
+                    "seconds": got.seconds,
+                    "coverage": covered,
+                }
+                _keep_run(kept, known[key])
+            run = known[key]
+            metric = run["metric"]
+            progress(f"  {metric} {run['value']:.4f} in {run['seconds']:.0f} s")
+            runs[name].append(run)
     return {
         "source": Path(source).name,
         "targets": list(samples.target_names),
@@ -100,25 +128,22 @@ def run_molecules_bench(
     }
 
 
+def _config(split: Split, seed: int, effort: str, epochs: int | None) -> TrainConfig:
+    count = len(split.train)
+    return TrainConfig.sized(count, **schedule_for(count, effort, epochs), seed=seed, device="cpu")
+
+
 def _run(
-    name: str,
-    samples: Samples,
-    split: Split,
-    seed: int,
-    effort: str,
-    epochs: int | None,
-    command: str | None,
-) -> tuple[Contender, dict[str, float]]:
-    started = time.perf_counter()
+    name: str, samples: Samples, split: Split, config: TrainConfig, command: str | None
+) -> tuple[Contender, float | None]:
+    started, seed = time.perf_counter(), config.seed
     if name in ("boosting", "forest"):
-        return trees(samples, split, seed, name)[0], {}
+        return trees(samples, split, seed, name)[0], None
     if name == "chemprop":
         assert command is not None
-        return _chemprop(command, samples, split, seed), {}
-    chosen = epochs or epochs_for(len(split.train), effort)
-    config = TrainConfig.sized(len(split.train), epochs=chosen, seed=seed, device="cpu")
+        return _chemprop(command, samples, split, seed), None
     if name == "base":
-        return base_contender(samples, {}, config, split), {}
+        return base_contender(samples, {}, config, split), None
     parts: Any = split
     if name == "ensemble":
         parts = calibration_splits(samples, split, NETWORKS, seed)
@@ -127,27 +152,72 @@ def _run(
     scores = fitted.loaded.predict(samples)[test]
     assert samples.y is not None
     covered = list(fitted.loaded.coverage(scores, samples.y[test]).values())
-    extra = {"coverage": float(np.mean(covered))} if covered else {}
-    return Contender(name, scores, time.perf_counter() - started), extra
+    share = float(np.mean(covered)) if covered else None
+    return Contender(name, scores, time.perf_counter() - started), share
 
 
-def _summary(runs: dict[str, list[dict[str, float]]], up: bool) -> list[dict[str, Any]]:
+RUN = Table(
+    {
+        "run": Text(),
+        "method": Choice(METHODS),
+        "split": Whole(0),
+        "metric": Text(),
+        "value": Number(-math.inf),
+        "seconds": Number(0.0),
+        "coverage": Maybe(Number(0.0, 1.0)),
+    }
+)
+"""A line of the file of finished runs."""
+
+
+def _key(name: str, samples: Samples, split: Split, config: TrainConfig) -> str:
+    """What makes a run this one: trees and chemprop do not depend on our settings."""
+    facts: dict[str, Any] = {"method": name, "split": split.digest(), "seed": config.seed}
+    data = samples
+    if name in ("gpnn", "base", "ensemble"):
+        facts |= {"train": asdict(config), "model": MOLECULES if name != "base" else {}}
+    else:
+        data = replace(samples, descriptors=None)
+    return hashlib.sha256(json.dumps([data.digest(), facts]).encode()).hexdigest()[:16]
+
+
+def _read_runs(kept: Path | None) -> dict[str, dict[str, Any]]:
+    if kept is None or not kept.exists():
+        return {}
+    rows = read_lines(kept, RUN, "Remove the line; its run is repeated.").rows
+    return {row["run"]: row for row in rows}
+
+
+def _keep_run(kept: Path | None, run: dict[str, Any]) -> None:
+    if kept is None:
+        return
+    with locked(kept.with_name(f".{kept.name}.lock")):
+        rows = {**_read_runs(kept), run["run"]: run}
+        write_text(kept, "".join(f"{json.dumps(row)}\n" for row in rows.values()))
+
+
+def _summary(runs: dict[str, list[dict[str, Any]]], up: bool) -> list[dict[str, Any]]:
     """Mean and deviation over the splits, and how much the first method is ahead of each: the mean
-    paired difference with its standard error."""
+    paired difference with its standard error, and the 95 % interval of Student's t."""
     first = np.array([run["value"] for run in next(iter(runs.values()))])
     out = []
     for name, own in runs.items():
         values = np.array([run["value"] for run in own])
         ahead = (first - values) if up else (values - first)
         several = len(values) > 1
-        covered = [run["coverage"] for run in own if "coverage" in run]
+        error = float(ahead.std(ddof=1) / len(ahead) ** 0.5) if several else None
+        reach = None if error is None else float(student.ppf(0.975, len(ahead) - 1)) * error
+        covered = [run["coverage"] for run in own if run["coverage"] is not None]
         out.append(
             {
                 "name": name,
                 "mean": float(values.mean()),
                 "std": float(values.std(ddof=1)) if several else None,
                 "ahead": float(ahead.mean()),
-                "error": float(ahead.std(ddof=1) / len(ahead) ** 0.5) if several else None,
+                "error": error,
+                "interval": None
+                if reach is None
+                else [float(ahead.mean()) - reach, float(ahead.mean()) + reach],
                 "seconds": float(np.median([run["seconds"] for run in own])),
                 "coverage": float(np.mean(covered)) if covered else None,
             }
@@ -166,14 +236,16 @@ def to_markdown(result: dict[str, Any], command: str) -> str:
         f"{result['rows']:,} molecules, {', '.join(result['targets'])}; {result['metric']} on the "
         f"test part ({better} is better), mean ± standard deviation over {result['splits']} splits "
         f"({result['kind']}). Ahead: mean paired difference of the first method, positive where it "
-        "is better, ± standard error. Seconds: median, one thread.",
+        "is better, with the 95 % interval of Student's t over the splits. Seconds: median, one "
+        "thread.",
         "",
         "| method | " + result["metric"] + " | first is ahead by | seconds | covered |",
         "|---|---|---|---|---|",
     ]
     for number, row in enumerate(result["methods"]):
         spread = "" if row["std"] is None else f" ± {row['std']:.3f}"
-        error = "" if row["error"] is None else f" ± {row['error']:.3f}"
+        reach = row["interval"]
+        error = "" if reach is None else f" ({reach[0]:+.3f} … {reach[1]:+.3f})"
         ahead = f"{row['ahead']:+.3f}{error}" if number else ""
         covered = "" if row["coverage"] is None else f"{row['coverage']:.1%}"
         lines.append(

@@ -52,6 +52,15 @@ def use_threads(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
+def chosen_descriptors(words: list[str] | None) -> list[str] | None:
+    """What ``--descriptors`` asks for; ``None`` where it is not given."""
+    if words is not None and "none" in words:
+        if len(words) > 1:
+            raise InputError("--descriptors none goes with no other. Leave out one of them.")
+        return []
+    return words or None
+
+
 def samples_of(
     source: str,
     target: list[str] | None,

@@ -57,6 +57,7 @@ def tell_samples(
         shown += f"; descriptors: {encoder.descriptors.summary}"
     if chosen == "roc_auc" and not _has_both(samples, split):
         chosen = "loss (ROC-AUC is undefined: valid holds one class)"
+    falling = "to zero by a cosine" if config.cosine else f"halved every {config.halve_every}"
     console.print(
         f"source    {source}: {len(samples):,} {of}\n"
         f"task      {samples.task}, metric {samples.metric}\n"
@@ -66,7 +67,7 @@ def tell_samples(
         f"features  {encoder.kind}: {shown}{edges}\n"
         f"split     {how}{sizes} ({split.how}){few}\n"
         f"schedule  at most {config.epochs} epochs in batches of {config.batch_size}, step size "
-        f"{config.lr:g} halved every {config.halve_every}; patience {config.patience}; epoch "
+        f"{config.lr:g} {falling}; patience {config.patience}; epoch "
         f"chosen by {chosen} on valid",
         soft_wrap=True,
     )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._learn import Smiles, Target, Threads, use_threads
+from ._learn import Smiles, Target, Threads, chosen_descriptors, use_threads
 from ._shared import Data, Json, command_line, emit, notes, show
 
 __all__ = ["app", "partition"]
@@ -123,12 +123,16 @@ def molecules(
     ] = None,
     descriptors: Annotated[
         list[str] | None,
-        typer.Option(help="As 'gpnn train': rdkit, morgan or a column; for gpnn and ensemble."),
+        typer.Option(help="As 'gpnn train': rdkit, morgan, a column or none."),
     ] = None,
     effort: Annotated[str, typer.Option(help="quick or standard.")] = "standard",
     epochs: Annotated[int | None, typer.Option(help="Of the networks.", min=1)] = None,
     chemprop: Annotated[
         str | None, typer.Option(help="The command chemprop, run in a process of its own.")
+    ] = None,
+    runs: Annotated[
+        Path | None,
+        typer.Option(help="Keep every finished run in this file (JSON lines), and resume there."),
     ] = None,
     threads: Threads = 1,
     out: Out = None,
@@ -141,10 +145,10 @@ def molecules(
     use_threads(threads)
     result = run_molecules_bench(
         source, target, smiles=smiles, splits=splits, kind=split, methods=only,
-        descriptors=descriptors or (), effort=effort, epochs=epochs, chemprop=chemprop,
-        progress=_progress(),
+        descriptors=chosen_descriptors(descriptors), effort=effort, epochs=epochs,
+        chemprop=chemprop, kept=runs, progress=_progress(),
     )  # fmt: skip
-    command = command_line("--out", "-o", "--chemprop")
+    command = command_line("--out", "-o", "--chemprop", "--runs")
     _deliver(result, to_markdown(result, command), out, json)
 
 

@@ -80,6 +80,12 @@ def explain(
         member = 0
         notes().print("the networks know different parts of graphs: explaining the first "
                       "(--member chooses another)", soft_wrap=True)  # fmt: skip
+    if loaded.encoder.descriptors is not None:
+        notes().print(
+            "the model also reads descriptors of the whole molecule, which no atom or part shares; "
+            "train with --descriptors none to explain all of it",
+            soft_wrap=True,
+        )
     with working("trying all sets of parts …"):
         found = explained(loaded, samples, number, output, member)
         molecule = None

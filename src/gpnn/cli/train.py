@@ -10,7 +10,17 @@ import typer
 from typer.core import TyperCommand
 
 from ..errors import InputError
-from ._learn import Device, Smiles, Strict, Target, Threads, TrainSource, samples_of, use_threads
+from ._learn import (
+    Device,
+    Smiles,
+    Strict,
+    Target,
+    Threads,
+    TrainSource,
+    chosen_descriptors,
+    samples_of,
+    use_threads,
+)
 from ._progress import progress
 from ._ranks import be_quiet_unless_first
 from ._scheme_choice import AUTO, choice_table, choose, draw_choice
@@ -65,8 +75,8 @@ def train(
     descriptors: Annotated[
         list[str] | None,
         Option(
-            help="Numbers of the whole molecule to read beside its graph: rdkit, morgan, or a "
-            "column of the table; may be repeated."
+            help="Numbers of the whole molecule to read beside its graph: rdkit, morgan, a column "
+            "of the table, or none; may be repeated. Default: rdkit for tables of molecules."
         ),
     ] = None,
     effort: Annotated[
@@ -105,13 +115,16 @@ def train(
     epochs: Annotated[
         int | None,
         Option(
-            help="Maximum number of epochs. Default: 200 (molecules of a table: 45), fewer for "
+            help="Maximum number of epochs. Default: 200 (molecules of a table: 40), fewer for "
             "more than 1,000 samples."
         ),
     ] = None,
     patience: Annotated[
         int | None,
-        Option(help="Stop after this many epochs without improvement. Default: 0.3 x epochs."),
+        Option(
+            help="Stop after this many epochs without improvement. Default: 0.3 x epochs, "
+            "never for molecules of a table."
+        ),
     ] = None,
     model: Annotated[
         str,
@@ -203,7 +216,11 @@ def train(
         ),
     ] = None,
     lr: Annotated[
-        float, Option(help="Step size of AdamW, halved after every quarter of the epochs.")
+        float,
+        Option(
+            help="Step size of AdamW, halved after every quarter of the epochs; for molecules of a "
+            "table it falls to zero along a cosine."
+        ),
     ] = 0.01,
     weight_decay: Annotated[float, Option(help="Decoupled decay of weight matrices.")] = 0.0,
     seed: Annotated[
@@ -232,7 +249,7 @@ def train(
     from ..nn.ranks import join_ranks, rank
     from ..plots.curves import draw_curves
     from ..plots.save import save
-    from ..train.effort import MOLECULES, epochs_for
+    from ..train.effort import MOLECULES, schedule_for
     from ..train.fit import fit
     from ..train.setup import named_model
     from ..train.train_config import TrainConfig
@@ -266,7 +283,7 @@ def train(
             {"--folds": folds, "--calibrate": calibrate, "--baseline": baseline,
              f"--model {model}": chosen, "--effort thorough": effort == "thorough"}
         )  # fmt: skip
-    epochs_for(1, effort)
+    schedule_for(1, effort)
     use_threads(threads)
     if join_ranks() > 1:
         if baselines or auto or effort == "thorough" or not device.startswith(("auto", "cpu")):
@@ -309,7 +326,7 @@ def train(
     if folder.is_file():
         raise InputError(f"{folder} is a file. Name a folder with --out.")
     samples = samples_of(
-        source, target, smiles, task, data, strict, descriptors=descriptors or (),
+        source, target, smiles, task, data, strict, descriptors=chosen_descriptors(descriptors),
         split_column=split_column, valid=valid, test=test, nodes=nodes,
     )  # fmt: skip
     if isinstance(samples, PreparedSamples):
@@ -333,7 +350,8 @@ def train(
         splits = calibration_splits(samples, parts, ensemble, seed, pool)
     first = (splits or [parts])[0]
     if samples.from_smiles:
-        given["epochs"] = epochs or epochs_for(len(first.train), effort)
+        asked_for = {name: value for name, value in given.items() if value is not None}
+        given = schedule_for(len(first.train), effort, epochs) | asked_for
         options = ({} if baseline or chosen or auto else MOLECULES) | options
     elif effort != "standard":
         raise InputError("--effort is for tables of molecules. Set --epochs for other graphs.")

@@ -91,6 +91,11 @@ class Descriptors:
         if twice := [name for name in wanted if list(wanted).count(name) > 1]:
             raise InputError(f"The descriptors {twice[0]!r} are asked for twice.")
         found: dict[str, Floats] = {}
+        if absent := [name for name in column_names(wanted) if name not in columns]:
+            raise InputError(
+                f"There is no column of numbers {absent[0]!r} for the descriptors. Computed ones "
+                "are rdkit and morgan."
+            )
         if "rdkit" in wanted:
             names = rdkit_names()
             found |= dict(zip(names, rdkit_descriptors(smiles, names).T, strict=True))
@@ -140,7 +145,9 @@ class Descriptors:
                 values = np.where(np.isfinite(found[name]), found[name], centre)
                 blocks.append(np.arcsinh((values - centre) / spread)[:, None])
         if not blocks:
-            raise InputError("No descriptor varies over these molecules. Leave them out.")
+            raise InputError(
+                "No descriptor varies over these molecules. Leave them out (--descriptors none)."
+            )
         return np.concatenate(blocks, axis=1).astype(np.float32)
 
 

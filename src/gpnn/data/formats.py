@@ -24,6 +24,7 @@ LISTS = (".smi", ".smiles", ".txt")
 KINDS = (".csv", ".tsv", *LISTS, ".sdf", ".sd", ".parquet")
 Columns = dict[str, list[str]]
 
+_INDEX = re.compile(r"__index_level_\d+__")
 _COMMA = re.compile(r"[-+]?\d+(?:,\d+)?(?:[eE][-+]?\d+)?")
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 _SDF_NAME = re.compile(rb"<([^>]*)>")
@@ -103,7 +104,7 @@ def read_parquet(path: Path) -> tuple[list[str], Columns]:
 
 
 def parquet_columns(path: Path, size: int = 65_536) -> Iterator[Columns]:
-    """The columns of so many rows at a time."""
+    """The columns of so many rows at a time, without the row numbers that pandas keeps in it."""
     try:
         from pyarrow import parquet
     except ImportError:
@@ -111,13 +112,26 @@ def parquet_columns(path: Path, size: int = 65_536) -> Iterator[Columns]:
             f"{path} is Parquet, which needs pyarrow: pip install pyarrow. Or save it as CSV."
         ) from None
     try:
-        for batch in parquet.ParquetFile(path).iter_batches(size):
-            yield {
-                name: ["" if value is None else str(value) for value in values]
-                for name, values in batch.to_pydict().items()
-            }
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as Parquet: {error}.") from None
+        file: Any = parquet.ParquetFile(path)
+        names = [name for name in file.schema_arrow.names if not _INDEX.fullmatch(name)]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InputError(f"{path} has two columns {twice[0]!r}. Rename one.")
+        for batch in file.iter_batches(size):
+            columns = batch.to_pydict()
+            yield {name: list(map(_text, columns[name])) for name in names}
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}. Check the path.") from None
+    except (OSError, ValueError, NotImplementedError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = str(error).rstrip(".")
+        raise InputError(f"{path} cannot be read as Parquet: {reason}.") from None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return "" if value is None else str(value)
 
 
 class DecimalCommas:

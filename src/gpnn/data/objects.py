@@ -15,7 +15,9 @@ matrix, edge array       nothing
 =======================  ====================================================================
 
 Where nothing is known of the vertices, the degree is their label. All items are of one row of this
-table; ``Graphs`` of many graphs, or a PyG dataset, stand for the list of their graphs.
+table; ``Graphs`` of many graphs, or a PyG dataset, stand for the list of their graphs. A table of
+molecules, as a data frame or a dictionary of columns, has its SMILES in a column of that name; its
+other columns of numbers can be asked for as descriptors.
 """
 
 from __future__ import annotations
@@ -34,20 +36,29 @@ from ..errors import InputError
 from ..graph.attributes import entries_of, labels_of
 from ..graph.convert import graph_per_item
 from ..graph.graphs import Graphs
+from ..graph.readers.smiles import smiles_column
 from .raw import FEATURES, LABELS, Raw, vertex_table
+from .targets import column as to_column
 from .tasks import Task
 
-__all__ = ["read_inputs", "read_labelled", "read_labels"]
+__all__ = ["read_columns", "read_inputs", "read_labelled", "read_labels", "read_targets"]
 
 
 def read_inputs(source: Any) -> Raw:
     """The graphs of a list, without targets."""
     if isinstance(source, Graphs):
         return _raw(source)
+    columns = read_columns(source)
+    at = None if columns is None else smiles_column([list(columns)])
+    if columns is not None and at is not None:
+        texts = ["" if value is None else str(value) for value in [*columns.values()][at]]
+        rest = {name: _words(values) for name, values in columns.items()}
+        numbers = {name: own for name, own in rest.items() if own.dtype.kind == "f"}
+        return _molecules(texts, numbers)
     items = _items(source)
-    texts = sum(isinstance(item, str) for item in items)
-    if texts:
-        if texts < len(items):
+    given = sum(isinstance(item, str) for item in items)
+    if given:
+        if given < len(items):
             raise InputError("SMILES and other graphs are mixed. Give one kind of graph.")
         return _molecules([str(item) for item in items])
     graphs = graph_per_item(items, "X")
@@ -71,6 +82,46 @@ def read_inputs(source: Any) -> Raw:
     if kind == FEATURES and not np.isfinite(nodes).all():
         raise InputError("The vertex features x hold NaN or infinity. Fix them first.")
     return replace(raw, kind=kind, nodes=nodes)
+
+
+def read_columns(source: Any) -> dict[str, list[Any]] | None:
+    """The columns of a data frame or of a dictionary, all as long; ``None`` of other things."""
+    frame = any(is_a(source, package, "DataFrame") for package in ("pandas", "polars"))
+    if not (frame or isinstance(source, Mapping)):
+        return None
+    names = list(source.columns) if frame else list(source)
+    columns = {str(name): list(source[name]) for name in names}
+    if len(set(map(len, columns.values()))) > 1 or len(columns) < len(names):
+        raise InputError("The columns of a table must be named once each and equally long.")
+    return columns
+
+
+def read_targets(y: Any, count: int) -> dict[str, NDArray[Any]]:
+    """The targets of so many graphs, numbers (NaN where missing) or texts ("" where missing): a
+    table with their names, or rows of cells."""
+    columns = read_columns(y)
+    if columns is None:
+        rows = list(y) if hasattr(y, "__len__") and not isinstance(y, str) else []
+        widths = {len(row) if hasattr(row, "__len__") else 0 for row in rows}
+        if len(widths) != 1 or widths == {0} or any(isinstance(row, str) for row in rows):
+            raise InputError(
+                "y must be a table: a data frame, a dictionary of columns, or rows of equally many "
+                "cells."
+            )
+        cells = zip(*rows, strict=True)
+        columns = {f"target {k + 1}": list(own) for k, own in enumerate(cells)}
+    if not columns:
+        raise InputError("y has no column to learn.")
+    found = {name: _words(values) for name, values in columns.items()}
+    if (got := len(next(iter(found.values())))) != count:
+        raise InputError(f"X holds {count:,} graphs and y {got:,} rows. Give one row per graph.")
+    return found
+
+
+def _words(values: Sequence[Any]) -> NDArray[Any]:
+    """Cells of a table as a column of numbers or of texts."""
+    gone = (value is None or bool(value != value) for value in values)
+    return to_column(["" if no else str(own) for own, no in zip(values, gone, strict=True)])
 
 
 def read_labelled(given: Any) -> Raw:
@@ -185,10 +236,12 @@ def _raw(graphs: Graphs) -> Raw:
     return Raw(graphs, kind, nodes, {}, ids, np.arange(len(graphs)))
 
 
-def _molecules(texts: Sequence[str]) -> Raw:
+def _molecules(
+    texts: Sequence[str], descriptors: Mapping[str, NDArray[np.float64]] | None = None
+) -> Raw:
     from .table import read_molecules
 
-    raw = read_molecules(texts)
+    raw = read_molecules(texts, descriptors=descriptors)
     if raw.skipped:
         first = raw.skipped[0]
         raise InputError(

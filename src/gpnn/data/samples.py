@@ -156,7 +156,7 @@ def load_samples(
     strict: bool = False,
     like: Encoder | None = None,
     labelled: bool = True,
-    descriptors: Sequence[str] = (),
+    descriptors: Sequence[str] | None = (),
     split_column: str | None = None,
     valid: str | Path | None = None,
     test: str | Path | None = None,
@@ -174,7 +174,8 @@ def load_samples(
         strict: refuse rows that cannot be read or have no label, instead of skipping them.
         like: the encoder of a fitted model, for samples it has not seen.
         labelled: whether labels are needed.
-        descriptors: ``rdkit``, ``morgan`` and columns of a table that are read beside molecules.
+        descriptors: ``rdkit``, ``morgan`` and columns of a table that are read beside molecules;
+            ``None`` for ``rdkit`` where there are molecules.
         split_column: the column of a table that splits it; ``split`` by default.
         valid, test: further tables, whose rows validate and test.
         nodes: whether the vertices of one graph in a ``.npz`` are classified
@@ -200,7 +201,7 @@ def load_samples(
         split_column,
         None if valid is None else user_path(valid),
         None if test is None else user_path(test),
-        column_names(descriptors) if like is None else _needed(like),
+        column_names(descriptors or ()) if like is None else _needed(like),
     )
     numbers = wanted is Task.REGRESSION
     raw = read_source(source, names if labelled else [], choice, data, numbers, like, nodes)
@@ -249,7 +250,7 @@ def encode_samples(
     like: Encoder | None = None,
     labelled: bool = True,
     source: str = "the input",
-    descriptors: Sequence[str] = (),
+    descriptors: Sequence[str] | None = (),
 ) -> Samples:
     """Features and labels as tensors; rows without a usable label are left out."""
     if like is not None:
@@ -303,8 +304,13 @@ def encode_samples(
     )  # fmt: skip
 
 
-def fit_descriptors(raw: Raw, wanted: Sequence[str]) -> tuple[Descriptors | None, Tensor | None]:
-    """The descriptors that are wanted, and their numbers for all graphs."""
+def fit_descriptors(
+    raw: Raw, wanted: Sequence[str] | None
+) -> tuple[Descriptors | None, Tensor | None]:
+    """The descriptors that are wanted, those of RDKit for molecules by default, and their numbers
+    for all graphs."""
+    if wanted is None:
+        wanted = ("rdkit",) if raw.from_smiles else ()
     if not wanted:
         return None, None
     if not raw.from_smiles:

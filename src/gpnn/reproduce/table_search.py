@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.base import clone
 
 from ..data.samples import Samples
 from ..data.split import Split
 from ..errors import InputError
 from ..graph.structure import Structure
+from ..train.estimators import GPNNEstimator
 from ..train.search_log import Trial
 from ..train.train_config import TrainConfig
 from .jobs import BASES, Row
@@ -25,7 +28,7 @@ from .recipe import NETWORK, Recipe
 from .search import Search, Searched, run_search
 from .search_space import SearchSpace
 
-__all__ = ["SPACE", "search_table"]
+__all__ = ["SPACE", "search_estimator", "search_table"]
 
 SPACE: dict[str, list[Any]] = {
     "hidden": [64, 96],
@@ -35,7 +38,7 @@ SPACE: dict[str, list[Any]] = {
     "dropout": [0.0, 0.2, 0.5],
     "join": ["beside", "inside"],
 }
-TRIALS, MODELS = 8, 1
+TRIALS, MODELS, NETWORKS = 8, 1, 5
 
 
 def search_table(
@@ -107,3 +110,44 @@ def search_table(
     values = dict(found.best.values)
     trained = {name: values.pop(name) for name in ("lr",) if name in values}
     return values, trained, found
+
+
+Estimator = TypeVar("Estimator", bound=GPNNEstimator)
+
+
+def search_estimator(
+    estimator: Estimator,
+    X: Any,
+    y: Any,
+    minutes: float = 10.0,
+    folder: str | Path | None = None,
+    parts: Any = None,
+) -> Estimator:
+    """What ``gpnn train --effort thorough`` searches, for an estimator: a copy, not fitted, with
+    the setting that is best on its validation part, and five networks at least.
+
+    Args:
+        estimator: where every parameter that is not searched comes from.
+        X, y, parts: as ``fit`` takes them.
+        minutes: after which the best so far is taken.
+        folder: where the search is kept, and resumed; nowhere by default.
+
+    >>> from gpnn import GPNNRegressor, search_estimator
+    >>> model = search_estimator(GPNNRegressor(effort="thorough"), smiles, y)  # doctest: +SKIP
+    >>> model.fit(smiles, y)  # doctest: +SKIP
+    """
+    effort = "standard" if estimator.effort == "thorough" else estimator.effort
+    usual = clone(estimator).set_params(effort=effort, folds=None, calibrate=False)
+    samples, _ = usual.prepare(X, y, parts)
+    split, _, options, config = usual.plan(samples)
+    assert isinstance(split, Split)
+    with TemporaryDirectory() as temporary:
+        place = Path(temporary if folder is None else folder)
+        values, trained, _ = search_table(samples, split, options, config, place, minutes)
+    own = samples.encoder.descriptors
+    fixed: dict[str, Any] = {"distances": options["distances"], "effort": None}
+    kept = ("epochs", "patience", "batch_size", "cosine")
+    fixed |= {name: getattr(config, name) for name in kept}
+    fixed["descriptors"] = None if own is None else list(own.asked)
+    fixed["ensemble"] = 1 if estimator.folds else max(NETWORKS, estimator.ensemble)
+    return clone(estimator).set_params(**{**fixed, **values, **trained})

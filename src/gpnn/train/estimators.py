@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -11,12 +12,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from ..arrays import to_numpy
 from ..data.encoder import Encoder
 from ..data.objects import read_inputs, read_labels
 from ..data.raw import Raw
@@ -26,7 +28,10 @@ from ..data.targets import check_labels, class_names
 from ..data.tasks import Task
 from ..errors import InputError
 from ..options import AUTO
+from .atoms import AtomShares, atom_contributions
+from .baselines import Contender, compare, trees
 from .choose_scheme import Chosen, choose_scheme
+from .effort import MOLECULES, schedule_for
 from .fit import fit
 from .model_file import Loaded, load_model, save_model
 from .setup import named_model
@@ -36,15 +41,25 @@ __all__ = ["GPNNClassifier", "GPNNEstimator", "GPNNRegressor"]
 
 _STRUCTURE = ("scheme", "interactions", "d", "distances", "labels", "walks", "layers")
 _MODEL = ("hidden", "block", "join", "virtual_node", "readout", "gpnn")
-_TRAIN = ("epochs", "patience", "batch_size", "lr", "weight_decay", "class_weights", "device")
-_READ_BY = {Task.CLASSIFICATION: "GPNNClassifier.load", Task.REGRESSION: "GPNNRegressor.load"}
+_TRAIN = (
+    *("epochs", "patience", "batch_size", "lr", "cosine", "weight_decay", "class_weights"),
+    "device",
+)
+_READ_BY = {
+    Task.CLASSIFICATION: "GPNNClassifier.load",
+    Task.REGRESSION: "GPNNRegressor.load",
+    Task.MULTITASK: "GPNNMultiTarget.load",
+    Task.MIXED: "GPNNMultiTarget.load",
+}
+_SET_BY_EFFORT = ("d", "distances", "epochs", "patience", "batch_size", "cosine")
 
 
 class GPNNEstimator(BaseEstimator):
     """What :class:`GPNNClassifier` and :class:`GPNNRegressor` share.
 
     Graphs are given as a list: see :mod:`gpnn.data.objects` for the kinds and for what is read of
-    them. A share ``validation`` of them is set aside in ``fit`` to choose the best epoch.
+    them. A share ``validation`` of them is set aside in ``fit`` to choose the best epoch, or those
+    that its argument ``parts`` calls ``valid`` (one word per graph, the others are ``train``).
 
     Args:
         scheme, interactions, d, distances, labels, walks, layers: as in
@@ -59,10 +74,17 @@ class GPNNEstimator(BaseEstimator):
         base: the base GNN by name, or a module of your own, ``None`` for none; ``"auto"`` is
             ``gine`` where edges have labels or features, else ``gin``.
         dropout: ``"auto"`` is 0.5 for a classifier and 0 for a regressor.
-        epochs, patience, batch_size, lr, weight_decay, class_weights, device: as in
+        epochs, patience, batch_size, lr, cosine, weight_decay, class_weights, device: as in
             :class:`~gpnn.train.train_config.TrainConfig`.
-        descriptors: ``rdkit`` and ``morgan``: numbers of whole molecules that are read beside them.
+        descriptors: ``rdkit``, ``morgan`` and columns of a table (see ``X``): numbers of whole
+            molecules that are read beside them.
+        effort: ``quick`` or ``standard``: what ``gpnn train`` does with molecules. It sets d,
+            distances, epochs, patience, batch_size and cosine, which are then left out, and reads
+            RDKit's descriptors unless others, or ``[]``, are given. The search of ``thorough`` is
+            :func:`~gpnn.reproduce.table_search.search_estimator`.
         validation: share of the graphs that choose the epoch.
+        split: how they are drawn, and folds: ``random``, ``stratified`` or ``scaffold``, see
+            :func:`~gpnn.data.split.make_split`.
         ensemble: networks that are trained side by side with seeds that follow each other; their
             mean is the answer.
         folds: cross-validation instead of one validation part: so many networks, each of which
@@ -81,7 +103,7 @@ class GPNNEstimator(BaseEstimator):
             (:class:`~gpnn.train.choose_scheme.Chosen`).
     """
 
-    _task: ClassVar[Task | None] = None
+    _tasks: ClassVar[tuple[Task, ...]] = ()
 
     def __init__(
         self,
@@ -105,10 +127,13 @@ class GPNNEstimator(BaseEstimator):
         patience: int = 40,
         batch_size: int = 32,
         lr: float = 0.01,
+        cosine: bool = False,
         weight_decay: float = 0.0,
         class_weights: str = "none",
         descriptors: Any = None,
+        effort: str | None = None,
         validation: float = 0.1,
+        split: str | None = None,
         ensemble: int = 1,
         folds: int | None = None,
         calibrate: bool = False,
@@ -136,10 +161,13 @@ class GPNNEstimator(BaseEstimator):
         self.patience = patience
         self.batch_size = batch_size
         self.lr = lr
+        self.cosine = cosine
         self.weight_decay = weight_decay
         self.class_weights = class_weights
         self.descriptors = descriptors
+        self.effort = effort
         self.validation = validation
+        self.split = split
         self.ensemble = ensemble
         self.folds = folds
         self.calibrate = calibrate
@@ -168,9 +196,10 @@ class GPNNEstimator(BaseEstimator):
         """
         loaded = load_model(folder)
         task = loaded.encoder.task
-        if task is not cls._task:
+        if task not in cls._tasks:
+            tasks = " and ".join(map(str, cls._tasks))
             raise InputError(
-                f"The model in {folder} is for {task}, and {cls.__name__} is for {cls._task}. Read "
+                f"The model in {folder} is for {task}, and {cls.__name__} is for {tasks}. Read "
                 f"it with {_READ_BY.get(task, 'gpnn.train.model_file.load_model')}."
             )
         config, run = loaded.config, loaded.about.get("run", {})
@@ -193,30 +222,25 @@ class GPNNEstimator(BaseEstimator):
     def _restore(self, loaded: Loaded) -> None:
         """Set what ``fit`` learns of ``y``: every kind of estimator has its own."""
 
-    def _fit(self, raw: Raw, encoder: Encoder, y: Tensor, **facts: Any) -> None:
-        """Train; ``facts`` are kept with the model, for :meth:`_restore`."""
+    def prepare(self, X: Any, y: Any, parts: Any = None) -> tuple[Samples, dict[str, Any]]:
+        """The samples that ``fit`` trains on, and what it keeps with the model."""
+        raise NotImplementedError
+
+    def _prepared(self, raw: Raw, encoder: Encoder, y: Tensor, parts: Any) -> Samples:
+        raw = with_parts(raw, parts)
+        own, _ = fit_descriptors(raw, self._descriptors())
+        return _samples(raw, replace(encoder, descriptors=own), y)
+
+    def _descriptors(self) -> list[str] | None:
+        """``None`` for those that an effort brings."""
         wanted = self.descriptors or ()
-        own, _ = fit_descriptors(raw, [wanted] if isinstance(wanted, str) else list(wanted))
-        samples = _samples(raw, replace(encoder, descriptors=own), y)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        options = {name: getattr(self, name) for name in (*_STRUCTURE, *_MODEL)}
-        options |= {
-            name: getattr(self, name)
-            for name in ("base", "dropout")
-            if not isinstance(getattr(self, name), str) or getattr(self, name) != "auto"
-        }
-        options |= named_model(self.model)
-        settings = {name: _plain(getattr(self, name)) for name in _TRAIN}
-        settings["halve_every"] = max(1, int(settings["epochs"]) // 2)
-        folds = None if self.folds is None else make_folds(samples, _plain(self.folds), seed)
-        ensemble = _plain(self.ensemble)
-        split: Any = _validated(samples, self.validation, seed) if folds is None else folds
-        if self.calibrate:
-            if folds is not None:
-                raise InputError("Give either folds or calibrate, not both.")
-            split, ensemble = calibration_splits(samples, split, ensemble, seed), 1
-        config = TrainConfig(seed=seed, **settings)
-        options = {name: _plain(value) for name, value in options.items()}
+        if self.descriptors is None and self.effort is not None:
+            return None
+        return [wanted] if isinstance(wanted, str) else list(wanted)
+
+    def _train(self, samples: Samples, **facts: Any) -> None:
+        """Train; ``facts`` are kept with the model, for :meth:`_restore`."""
+        split, ensemble, options, config = self.plan(samples)
         if self.scheme == AUTO:
             self.choice_ = self._chosen(samples, split, options, config)
             options = self.choice_.applied(options)
@@ -226,6 +250,64 @@ class GPNNEstimator(BaseEstimator):
         if fitted.out_of_fold is not None:
             self.out_of_fold_ = fitted.out_of_fold.double().numpy()
             self.fold_scores_ = [one["test"] for one in fitted.members]
+
+    def plan(
+        self, samples: Samples
+    ) -> tuple[Split | list[Split], int, dict[str, Any], TrainConfig]:
+        """Which samples train and validate, how many networks share that, their options, and how
+        they are trained."""
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        folds = None
+        if self.folds is not None:
+            if samples.split is not None:
+                raise InputError("Give either folds or parts, not both.")
+            folds = make_folds(samples, _plain(self.folds), seed, self.split)
+        ensemble = _plain(self.ensemble)
+        split: Any = (
+            _validated(samples, self.validation, seed, self.split) if folds is None else folds
+        )
+        if self.calibrate:
+            if folds is not None:
+                raise InputError("Give either folds or calibrate, not both.")
+            split, ensemble = calibration_splits(samples, split, ensemble, seed), 1
+        first = split if isinstance(split, Split) else split[0]
+        return split, ensemble, *self._settings(samples, len(first.train), seed)
+
+    def _settings(
+        self, samples: Samples, train: int, seed: int
+    ) -> tuple[dict[str, Any], TrainConfig]:
+        """Options of the network, and how to train it on so many samples."""
+        options = {name: getattr(self, name) for name in (*_STRUCTURE, *_MODEL)}
+        options |= {
+            name: getattr(self, name)
+            for name in ("base", "dropout")
+            if not isinstance(getattr(self, name), str) or getattr(self, name) != "auto"
+        }
+        options |= named_model(self.model)
+        settings = {name: _plain(getattr(self, name)) for name in _TRAIN}
+        if self.effort is None:
+            settings["halve_every"] = max(1, int(settings["epochs"]) // 2)
+            config = TrainConfig(seed=seed, **settings)
+        else:
+            self._check_effort(samples)
+            options |= MOLECULES if options["gpnn"] and self.scheme != AUTO else {}
+            settings = {k: v for k, v in settings.items() if k not in _SET_BY_EFFORT}
+            settings |= schedule_for(train, self.effort)
+            config = TrainConfig.sized(train, seed=seed, **settings)
+        return {name: _plain(value) for name, value in options.items()}, config
+
+    def _check_effort(self, samples: Samples) -> None:
+        if not samples.from_smiles:
+            raise InputError("effort is for molecules given as SMILES. Set epochs for others.")
+        if self.effort == "thorough":
+            raise InputError(
+                "effort='thorough' is a search: gpnn.search_estimator(estimator, X, y, minutes=10) "
+                "gives an estimator with the best setting. Here effort is quick or standard."
+            )
+        usual = type(self)()
+        for name in _SET_BY_EFFORT:
+            if getattr(self, name) != getattr(usual, name):
+                raise InputError(f"effort={self.effort!r} sets {name}. Give one of the two.")
 
     def _chosen(
         self, samples: Samples, split: Any, options: dict[str, Any], config: TrainConfig
@@ -249,11 +331,55 @@ class GPNNEstimator(BaseEstimator):
         self.history_ = loaded.about.get("histories", [[]])[0]
         self.best_epoch_ = loaded.about.get("best_epochs", [None])[0]
 
-    def _scores(self, graphs: Any) -> NDArray[np.float64]:
+    def atom_contributions(self, X: Any, output: str | None = None) -> AtomShares:
+        """What every vertex adds to an output, see :mod:`gpnn.train.atoms`."""
+        return atom_contributions(self.model_, self._read(X), output)
+
+    def compare(self, X: Any, y: Any, others: Any, truth: Any) -> list[dict[str, Any]]:
+        """This fitted model beside its base GNN alone, boosting on RDKit descriptors and a forest
+        on Morgan fingerprints, which learn from the molecules ``X`` and ``y``: what each reaches on
+        ``others``, whose labels are ``truth``, as in :func:`~gpnn.train.baselines.compare`."""
+        known, asked = self._read(X), self._read(others)
+        labels = [self._encoded(*one) for one in ((y, len(known)), (truth, len(asked)))]
+        ids = known.ids + asked.ids
+        rows = np.arange(len(ids))
+        samples = replace(known, ids=ids, rows=rows, y=torch.cat(labels))
+        split = Split(rows[1 : len(known)], rows[:1], rows[len(known) :], "as given")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        own = Contender(type(self).__name__, torch.from_numpy(self._scores(others)), 0.0)
+        rivals = trees(samples, split, seed)
+        if self.gpnn and self.model == "gpnn":
+            usual = type(self)().get_params()
+            plain = {name: usual[name] for name in ("d", "distances", "labels", "join")}
+            started = time.perf_counter()
+            base = clone(self).set_params(gpnn=False, **plain).fit(X, y)
+            scores, seconds = torch.from_numpy(base._scores(others)), time.perf_counter() - started
+            rivals.insert(0, Contender(f"{base.model_.config.base} alone", scores, seconds))
+        return compare(samples, split, [own, *rivals], seed)
+
+    def _encoded(self, y: Any, count: int) -> Tensor:
+        """Labels as the network reads them."""
+        raise NotImplementedError
+
+    def _half_widths(self, level: float) -> list[float | None]:
+        """Of the interval of every output."""
+        if self.model_.calibration is None:
+            raise InputError(f"Intervals need {type(self).__name__}(ensemble=5, calibrate=True).")
+        halves = self.model_.calibration.half_widths(level)
+        numbers = [not flag for flag in self.model_.encoder.binary] or [True] * len(halves)
+        if any(own is None and flag for own, flag in zip(halves, numbers, strict=True)):
+            raise InputError(f"There were too few rows to calibrate on for the level {level:g}.")
+        return halves
+
+    def _read(self, graphs: Any) -> Samples:
         check_is_fitted(self, "model_")
         raw, encoder = read_inputs(graphs), self.model_.encoder
         encoder.check(raw)
-        return self.model_.predict(_samples(raw, encoder, None)).double().numpy()
+        return _samples(raw, encoder, None)
+
+    def _scores(self, graphs: Any) -> NDArray[np.float64]:
+        samples = self._read(graphs)
+        return self.model_.predict(samples).double().numpy()
 
 
 class GPNNClassifier(ClassifierMixin, GPNNEstimator):
@@ -266,10 +392,16 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
     >>> model.predict_proba(others)  # doctest: +SKIP
     """
 
-    _task = Task.CLASSIFICATION
+    _tasks = (Task.CLASSIFICATION,)
 
-    def fit(self, X: Any, y: Any) -> GPNNClassifier:
+    def fit(self, X: Any, y: Any, parts: Any = None) -> GPNNClassifier:
         """Learn from a list of graphs and one class per graph: texts or numbers."""
+        samples, facts = self.prepare(X, y, parts)
+        self._train(samples, **facts)
+        return self
+
+    def prepare(self, X: Any, y: Any, parts: Any = None) -> tuple[Samples, dict[str, Any]]:
+        """The samples that ``fit`` trains on, and what it keeps with the model."""
         raw, labels = _read(X, y)
         if labels.ndim != 1:
             raise InputError(f"y must hold one class per graph; got shape {labels.shape}.")
@@ -292,11 +424,17 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
         raw = _with_target(raw, "class")
         encoder = Encoder.fit(raw, Task.CLASSIFICATION, names)
         y = torch.from_numpy(codes.astype(np.int64).reshape(-1))
-        self._fit(raw, encoder, y, classes=self.classes_.dtype.kind)
-        return self
+        return self._prepared(raw, encoder, y, parts), {"classes": self.classes_.dtype.kind}
 
     def _restore(self, loaded: Loaded) -> None:
         self.classes_ = _classes(loaded.encoder.class_names, loaded.about.get("classes"))
+
+    def _encoded(self, y: Any, count: int) -> Tensor:
+        labels = read_labels(y, count)
+        place = {value: code for code, value in enumerate(self.classes_.tolist())}
+        if unknown := sorted({str(value) for value in labels.tolist() if value not in place}):
+            raise InputError(f"The class {unknown[0]!r} is not of the model.")
+        return torch.tensor([place[value] for value in labels.tolist()])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities [graphs, classes], in the order of ``classes_``."""
@@ -313,15 +451,21 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
     """Predicts a number, or several, for every graph; the mean absolute error is minimised.
     Arguments and attributes: see :class:`GPNNEstimator`."""
 
-    _task = Task.REGRESSION
+    _tasks = (Task.REGRESSION,)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any) -> GPNNRegressor:
+    def fit(self, X: Any, y: Any, parts: Any = None) -> GPNNRegressor:
         """Learn from a list of graphs and a number per graph, or an array [graphs, targets]."""
+        samples, facts = self.prepare(X, y, parts)
+        self._train(samples, **facts)
+        return self
+
+    def prepare(self, X: Any, y: Any, parts: Any = None) -> tuple[Samples, dict[str, Any]]:
+        """The samples that ``fit`` trains on, and what it keeps with the model."""
         raw, labels = _read(X, y)
         try:
             values = labels.astype(np.float64)
@@ -344,8 +488,11 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
         if not bool(torch.isfinite(target).all()):
             raise InputError("y holds numbers beyond the range of 32-bit floats. Scale them first.")
         check_labels(target, Task.REGRESSION, (), raw.ids)
-        self._fit(raw, encoder, target, flat=self._flat)
-        return self
+        return self._prepared(raw, encoder, target, parts), {"flat": self._flat}
+
+    def _encoded(self, y: Any, count: int) -> Tensor:
+        labels = read_labels(y, count).astype(np.float64)
+        return torch.from_numpy(labels.reshape(count, -1)).float()
 
     def _restore(self, loaded: Loaded) -> None:
         self._flat = loaded.about.get("flat", loaded.config.outputs == 1)
@@ -358,12 +505,7 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
     def predict_interval(self, X: Any, level: float = 0.9) -> NDArray[np.float64]:
         """The ends of intervals that cover the truth of so many rows drawn like those of ``fit``,
         [graphs(, targets), 2]; needs ``calibrate``."""
-        found = self._scores(X)
-        if self.model_.calibration is None:
-            raise InputError("Intervals need GPNNRegressor(ensemble=5, calibrate=True).")
-        halves = self.model_.calibration.half_widths(level)
-        if None in halves:
-            raise InputError(f"There were too few rows to calibrate on for the level {level:g}.")
+        found, halves = self._scores(X), self._half_widths(level)
         ends = found[..., None] + np.array([-1.0, 1.0]) * np.array(halves, np.float64)[:, None]
         return ends[:, 0] if self._flat else ends
 
@@ -380,8 +522,9 @@ def _read(X: Any, y: Any) -> tuple[Raw, NDArray[Any]]:
 def _samples(raw: Raw, encoder: Encoder, y: Tensor | None) -> Samples:
     x, edge_labels, edge_features = encoder.encode(raw)
     return Samples(
-        raw.graphs, encoder, x, edge_labels, y, raw.ids, raw.rows, edge_features=edge_features,
-        descriptors=encode_descriptors(raw, encoder), from_smiles=raw.from_smiles,
+        raw.graphs, encoder, x, edge_labels, y, raw.ids, raw.rows, split=raw.split,
+        edge_features=edge_features, descriptors=encode_descriptors(raw, encoder),
+        from_smiles=raw.from_smiles,
     )  # fmt: skip
 
 
@@ -405,12 +548,29 @@ def _with_target(raw: Raw, *names: str) -> Raw:
     return replace(raw, targets={name: np.zeros(len(raw.graphs)) for name in names})
 
 
-def _validated(samples: Samples, share: float, seed: int) -> Split:
+def with_parts(raw: Raw, parts: Any) -> Raw:
+    """Graphs with the words that say which of them train and which choose the epoch."""
+    if parts is None:
+        return raw
+    words = to_numpy(parts, "parts", text=True).astype(str)
+    wrong = sorted(set(words.reshape(-1).tolist()) - {"train", "valid"})
+    if words.shape != (len(raw.graphs),) or wrong:
+        got = f"{wrong[0]!r}" if wrong else f"shape {words.shape}"
+        raise InputError(
+            f"parts takes train or valid for each of the {len(raw.graphs):,} graphs; got {got}."
+        )
+    named = {part: np.flatnonzero(words == part) for part in ("train", "valid", "test")}
+    return replace(raw, split=named)
+
+
+def _validated(samples: Samples, share: float, seed: int, kind: str | None) -> Split:
     """Training and validation part; no class is in the validation part alone."""
     count = len(samples)
-    split = make_split(samples, seed, valid=share, test=0.0)
+    if kind is not None and samples.split is not None:
+        raise InputError("Give either split or parts, not both.")
+    split = make_split(samples, seed, valid=share, test=0.0, kind=kind)
     assert samples.y is not None
-    if not samples.task.has_classes:
+    if not samples.task.has_classes or samples.split is not None:
         return split
     y = samples.y.numpy()
     kept = split.valid[np.isin(y[split.valid], y[split.train])]

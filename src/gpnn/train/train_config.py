@@ -25,6 +25,7 @@ class TrainConfig:
             numbers for every layer, -1 for all (see :mod:`gpnn.nn.sampled`); ``None``: on the whole
             graph at once.
         lr, halve_every: step size of AdamW, and the number of epochs after which it is halved.
+        cosine: whether the step size falls to zero along a cosine instead.
         weight_decay: decoupled, of weight matrices alone.
         class_weights: ``none``, or ``balanced``: classes weigh the same in the loss, however often
             they occur.
@@ -37,6 +38,7 @@ class TrainConfig:
     batch_size: int = 32
     lr: float = 0.01
     halve_every: int = 50
+    cosine: bool = False
     weight_decay: float = 0.0
     class_weights: str = "none"
     seed: int = 0
@@ -46,7 +48,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         check_options(
             self,
-            ("epochs", "patience", "batch_size", "lr", "weight_decay", "seed"),
+            ("epochs", "patience", "batch_size", "lr", "cosine", "weight_decay", "seed"),
             {"halve_every": Whole(1), "class_weights": Choice(("none", "balanced"))},
         )
         object.__setattr__(self, "fanout", read_fanout(self.fanout))
@@ -72,6 +74,8 @@ class TrainConfig:
 
     @property
     def schedule(self) -> Schedule:
+        halve_every = None if self.cosine else self.halve_every
         return Schedule(
-            self.epochs, self.batch_size, self.halve_every, None, self.patience, fanout=self.fanout
-        )
+            self.epochs, self.batch_size, halve_every, None, self.patience, self.cosine,
+            fanout=self.fanout,
+        )  # fmt: skip
