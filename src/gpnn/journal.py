@@ -13,14 +13,15 @@ import json
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
 from .errors import InputError
-from .files import to_disk, write_text, writing
+from .files import reading, to_disk, write_text, writing
 from .lock import locked
 from .options import Whole
-from .schema import Anything, Table, Text, read_lines
+from .schema import Anything, Table, Text, parse_json
 
 __all__ = ["Journal", "journalled"]
 
@@ -41,10 +42,7 @@ class Journal:
         self.part, self.log = names(path)
         self.state: dict[str, Any] = {}
         self.dropped = 0
-        if fresh or not self.log.is_file():
-            lines = []
-        else:
-            lines = read_lines(self.log, (_FIRST, _PIECE), f"Start over with --fresh: {path}.").rows
+        lines = [] if fresh else self._lines()
         if lines and lines[0]["run"] != self.run:
             other = sorted(k for k in self.run if lines[0]["run"].get(k) != self.run[k])
             raise InputError(
@@ -57,12 +55,24 @@ class Journal:
             size = self.part.stat().st_size if self.part.is_file() else 0
             self.bytes = kept[-1]["bytes"] if kept else 0
             self.dropped = size - self.bytes
-            self.file = self.part.open("r+b" if size else "wb")
+            # Unbuffered: what a full disk refuses is not written again when the file is closed.
+            self.file = self.part.open("r+b" if size else "wb", buffering=0)
             self.file.truncate(self.bytes)
             self.file.seek(self.bytes)
             content = [{"run": self.run}, *kept]
             write_text(self.log, "".join(json.dumps(line) + "\n" for line in content))
-            self.lines = self.log.open("a", encoding="utf-8")
+            self.lines = self.log.open("ab", buffering=0)
+
+    def _lines(self) -> list[dict[str, Any]]:
+        """The lines of the journal, up to the first that is torn or damaged."""
+        found: list[dict[str, Any]] = []
+        with reading(self.log), contextlib.suppress(FileNotFoundError):
+            for line in self.log.read_bytes().split(b"\n")[:-1]:
+                try:
+                    found.append(parse_json(line, _PIECE if found else _FIRST))
+                except InputError:
+                    break
+        return found
 
     def _verified(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The lines that the content bears out, from the first on."""
@@ -87,13 +97,11 @@ class Journal:
     def add(self, content: bytes, state: Mapping[str, Any]) -> None:
         """Write a piece, and what is to be known when the run is resumed after it."""
         with writing(self.part):
-            self.file.write(content)
-            self.file.flush()
+            _write(self.file, content)
             self.bytes += len(content)
             self.chain, self.state = self._next(content, state), dict(state)
             line = {"bytes": self.bytes, "chain": self.chain, "state": self.state}
-            self.lines.write(json.dumps(line) + "\n")
-            self.lines.flush()
+            _write(self.lines, json.dumps(line).encode() + b"\n")
 
     def finish(self) -> None:
         """The file is whole: it takes its name."""
@@ -115,6 +123,13 @@ class Journal:
     def close(self) -> None:
         self.file.close()
         self.lines.close()
+
+
+def _write(file: RawIOBase, content: bytes) -> None:
+    """All of it; the system may take less at a time."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[file.write(rest) or 0 :]
 
 
 def names(path: Path) -> tuple[Path, Path]:
