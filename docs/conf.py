@@ -49,7 +49,10 @@ autosummary_generate = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_inherit_docstrings = False
-autodoc_default_options = {"members": True}
+autodoc_default_options = {
+    "members": True,
+    "exclude-members": "set_fit_request, set_score_request, set_predict_request",
+}
 python_maximum_signature_line_length = 88
 napoleon_use_ivar = True
 

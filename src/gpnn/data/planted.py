@@ -1,19 +1,19 @@
 """Graphs whose right partition is known: the class depends on the cross edges of a planted one.
 
-=================== ================================================================================
-``planted:core``    A ring with trees of long paths. Class 0 has one edge between ring and trees,
-                    class 1 has three. Sizes of ring and trees, degrees, and all neighbourhoods of
-                    radius 3 have the same distribution in both: the core number of a vertex is far
-                    away from it.
-``planted:degree``  Half of the vertices have degree 4 and half degree 3, every vertex with two
-                    edges across. Four triangles: on cross edges in class 1, of vertices of degree 4
-                    in class 0. 1-WL distinguishes no two of these graphs of the same size.
+==================== ===============================================================================
+``planted:core``     A ring with trees of long paths. Class 0 has one edge between ring and trees,
+                     class 1 has three. Sizes of ring and trees, degrees, and all neighbourhoods of
+                     radius 3 have the same distribution in both: the core number of a vertex is far
+                     away from it.
+``planted:degree``   Half of the vertices have degree 4 and half degree 3, every vertex with two
+                     edges across. Four triangles: on cross edges in class 1, of vertices of degree 4
+                     in class 0. 1-WL distinguishes no two of these graphs of the same size.
 ``planted:triangle`` Regular graphs of degree r = 3 or 4 with six complete graphs of r vertices. At
-                    most 2 r + 2 edges lead from these to the other vertices, which lie in no
-                    triangle, in class 0, at least 4 r in class 1. 1-WL distinguishes no two of
-                    these graphs of the same size and degree.
-``planted:none``    The graphs of ``planted:core`` with classes drawn at random: nothing to find.
-=================== ================================================================================
+                     most 2 r + 2 edges lead from these to the other vertices, which lie in no
+                     triangle, in class 0, at least 4 r in class 1. 1-WL distinguishes no two of
+                     these graphs of the same size and degree.
+``planted:none``     The graphs of ``planted:core`` with classes drawn at random: nothing to find.
+==================== ===============================================================================
 
 There are 200 graphs, half of them of either class, drawn with seed 0:
 ``planted:core,graphs=100,seed=7`` asks for others, ``planted:core:5`` for one of them.

@@ -9,7 +9,7 @@ They are trained by successive halving (:mod:`gpnn.train.halving`) on folds of t
 validation samples; test samples are never looked at. Every rung has folds and seeds of its own, so
 that what one rung selected is measured afresh in the next. Of the last finished rung, with values
 :math:`x_k` of a candidate and :math:`b_k` of the base on the same fold with the same seed,
-:math:`k = 1 … n`,
+:math:`k = 1 \dots n`,
 
 .. math::
     g = \frac1n \sum_k (x_k - b_k), \qquad
