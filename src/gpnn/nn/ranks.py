@@ -18,7 +18,11 @@ __all__ = ["all_sum", "join_ranks", "rank", "ranks", "together"]
 def join_ranks() -> int:
     """Join the processes that ``torchrun`` started, where it did; how many there are."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not distributed.is_initialized():
-        distributed.init_process_group("gloo")
+        store, number, size = next(distributed.rendezvous("env://"))
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        # Processes that were killed have left their addresses in the store.
+        own = distributed.PrefixStore(f"gpnn-{attempt}", store)
+        distributed.init_process_group("gloo", store=own, rank=number, world_size=size)
     return ranks()
 
 
