@@ -14,7 +14,10 @@ from torch.utils import _pytree
 from ..graph.structure import Structure
 from .segments import Segments
 
-__all__ = ["AlphaRound", "CellBatch", "CellRows", "Edges", "GraphBatch", "PairRows", "Terms"]
+__all__ = [
+    *("AlphaRound", "CellBatch", "CellRows", "Edges", "GraphBatch", "PairRows", "SampledRows"),
+    "Terms",
+]
 
 
 def _tree(cls: Any) -> Any:

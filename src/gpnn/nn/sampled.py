@@ -2,7 +2,7 @@
 
 A layer looks two hops far: Equation 3 reads β of the neighbours of v, and Equation 1 the γ of
 theirs. So L layers take 2 L draws, one number of neighbours each (``fanout``). With S(v) ⊆ N(v)
-drawn without replacement,
+drawn without replacement::
 
     Σ_{u ∈ N(v)} f(u)   becomes   deg(v) / |S(v)| · Σ_{u ∈ S(v)} f(u)
 
