@@ -49,16 +49,13 @@ autosummary_generate = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_inherit_docstrings = False
-autodoc_default_options = {
-    "members": True,
-    "exclude-members": "set_fit_request, set_score_request, set_predict_request",
-}
+autodoc_default_options = {"members": True}
 python_maximum_signature_line_length = 88
 napoleon_use_ivar = True
 
 # Every reference to a name of the package must lead somewhere.
 nitpicky = True
-nitpick_ignore_regex = [(r"py:.*", r"(?!gpnn\.).*")]
+nitpick_ignore_regex = [(r"py:.*", r"(?!gpnn\.).*|gpnn\.reproduce\..*\.(Estimator|Searched)")]
 
 # Pages that the tool writes know nothing of the site, so their parents list them here.
 _CHILDREN = {
@@ -84,6 +81,12 @@ def _short_arrays(*event):
     return tuple(text and _MADE.sub("...", _ARRAY.sub(r"NDArray[\1]", text)) for text in event[-2:])
 
 
+def _skip_requests(_, kind, name, *__):
+    """scikit-learn gives estimators methods that route metadata and refer to its own site."""
+    return True if kind == "class" and re.fullmatch(r"set_\w+_request", name) else None
+
+
 def setup(app):
+    app.connect("autodoc-skip-member", _skip_requests)
     app.connect("autodoc-process-signature", _short_arrays)
     app.connect("source-read", _list_children)

@@ -6,8 +6,8 @@
                      radius 3 have the same distribution in both: the core number of a vertex is far
                      away from it.
 ``planted:degree``   Half of the vertices have degree 4 and half degree 3, every vertex with two
-                     edges across. Four triangles: on cross edges in class 1, of vertices of degree 4
-                     in class 0. 1-WL distinguishes no two of these graphs of the same size.
+                     edges across. Four triangles: on cross edges in class 1, of vertices of degree
+                     4 in class 0. 1-WL distinguishes no two of these graphs of the same size.
 ``planted:triangle`` Regular graphs of degree r = 3 or 4 with six complete graphs of r vertices. At
                      most 2 r + 2 edges lead from these to the other vertices, which lie in no
                      triangle, in class 0, at least 4 r in class 1. 1-WL distinguishes no two of

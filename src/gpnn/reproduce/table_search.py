@@ -1,6 +1,6 @@
 """The search of ``gpnn train --effort thorough``: settings for one table, on its validation part.
 
-It is :func:`~gpnn.reproduce.search.run_search` with the split of the training as the official one
+It is ``run_search`` with the split of the training as the official one
 and no test part, over a small space around the defaults. All of it is kept in the folder ``search``
 of the model, and is resumed there.
 """
