@@ -74,5 +74,6 @@ def explained(error: BaseException) -> str | None:
         return _MEMORY
     if isinstance(error, OSError):
         name = error.filename
-        return system_error(f"Cannot use {name}" if name else "The system refused", error)
+        told = system_error(f"Cannot use {name}" if name else "The system refused", error)
+        return shortened(printable(told))
     return None

@@ -906,15 +906,23 @@ def node_file(rng: Random, folder: Path) -> Enter:
 
     n = rng.randint(1, 8)
     path = folder / "a.npz"
+    count = rng.randint(0, 9)
+    edges = [[rng.randrange(n) for _ in range(count)] for _ in range(2)]
     arrays: dict[str, Any] = {
-        "edge_index": array(rng, (2, rng.randint(0, 9)), n),
-        "y": array(rng, (n,), 3),
+        "edge_index": np.array(edges, np.int64),
+        "num_nodes": np.array(n),
+        "y": np.array([rng.randint(-1, 2) for _ in range(n)]),
     }
-    for name, shape in (("x", (n, 2)), ("train_mask", (n,)), ("val_mask", (n,)),
-                        ("test_mask", (n,)), ("num_nodes", ())):  # fmt: skip
-        if rarely(rng, 0.5):
-            arrays[name] = array(rng, shape, 2)
-    if rarely(rng, 0.3):
+    if rarely(rng, 0.5):
+        part = np.array([rng.randrange(3) for _ in range(n)])
+        masks = ("train_mask", "val_mask", "test_mask")
+        arrays |= {name: part == k for k, name in enumerate(masks)}
+    odd = (("edge_index", (2, 5)), ("y", (n,)), ("x", (n, 2)), ("train_mask", (n,)),
+           ("val_mask", (n,)), ("test_mask", (n,)), ("num_nodes", ()))  # fmt: skip
+    for name, shape in odd:
+        if rarely(rng, 0.1):
+            arrays[name] = array(rng, shape, n)
+    if rarely(rng, 0.2):
         arrays[rng.choice([*arrays])] = array(rng, rng.choice(((), (2,), (3, 3))), 5)
     try:
         with warnings.catch_warnings():

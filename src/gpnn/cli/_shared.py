@@ -74,10 +74,10 @@ def notes() -> Console:
 
 def scheme_rule(name: str) -> Rule:
     """A scheme by its name, or the one that the model in a folder has, learned ones among them."""
-    from ..files import user_path
+    from ..files import exists, user_path
     from ..graph.schemes import get_scheme
 
-    if not (user_path(name) / "model.json").is_file():
+    if not exists(user_path(name) / "model.json"):
         return get_scheme(name)
     from ..train.model_file import load_model
 

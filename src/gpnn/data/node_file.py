@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..array_files import read_arrays
 from ..arrays import whole_numbers
@@ -48,7 +50,9 @@ def read_node_file(path: Path, labelled: bool = True) -> Raw:
         kind, nodes = FEATURES, file["x"].astype(np.float32)
     split = None
     if all(name in file for name in _MASKS.values()):
-        split = {part: np.flatnonzero(file[name]) for part, name in _MASKS.items()}
+        split = {part: _marked(path, name, file[name]) for part, name in _MASKS.items()}
+        if np.bincount(np.concatenate([*split.values()]), minlength=1).max(initial=0) > 1:
+            raise InputError(f"{path}: a vertex is in two of {', '.join(_MASKS.values())}.")
     elif any(name in file for name in _MASKS.values()):
         raise InputError(f"{path}: give all of {', '.join(_MASKS.values())}, or none.")
     targets = {}
@@ -60,3 +64,10 @@ def read_node_file(path: Path, labelled: bool = True) -> Raw:
     ids = tuple(map(str, range(n)))
     raw = Raw(graphs, kind, nodes, targets, ids, np.arange(n))
     return replace(raw, split=split, node_level=True, task=Task.NODE_CLASSIFICATION)
+
+
+def _marked(path: Path, name: str, mask: NDArray[Any]) -> NDArray[np.int64]:
+    """The vertices of a mask."""
+    if mask.ndim != 1 or mask.dtype.kind not in "biu" or not np.isin(mask, (0, 1)).all():
+        raise InputError(f"{path}: {name} must be True or False for every vertex.")
+    return np.flatnonzero(mask)
