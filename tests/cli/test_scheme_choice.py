@@ -51,7 +51,7 @@ def test_a_learned_scheme_is_shown_and_drawn(gpnn: Callable[..., Any], tmp_path:
 def test_the_race_of_schemes_resumes(gpnn: Callable[..., Any], tmp_path: Path) -> None:
     words = ("bench", "schemes", "planted:core,graphs=30", "-m", "core", "-m", "learned-2",
              "--runs", "2", *SMALL, "--log", str(tmp_path / "log.jsonl"))  # fmt: skip
-    first = gpnn(*words)
+    first = gpnn(*words, "--jobs", "2")
     assert first.code == 0, first.err
     assert "run 2 of 2, learned-2" in first.err
     again = gpnn(*words, "--json")

@@ -12,10 +12,12 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from ..data.planted import is_planted
 from ..data.samples import load_samples
@@ -26,6 +28,7 @@ from ..files import write_text
 from ..graph.learned import learned_parts
 from ..graph.schemes import get_scheme
 from ..options import AUTO, Number, Whole
+from ..pool import ordered_map
 from ..schema import Anything, Table, Text, read_lines
 from ..train.choose_scheme import MINUTES, choose_scheme
 from ..train.fit import fit
@@ -52,6 +55,7 @@ def run_schemes_bench(
     minutes: float = MINUTES,
     data: str | None = None,
     log: Path | None = None,
+    jobs: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """The test metric of every method in every run.
@@ -64,6 +68,7 @@ def run_schemes_bench(
         train: fields of :class:`~gpnn.train.train_config.TrainConfig`.
         minutes: of a choice.
         log: a file of finished trainings, one JSON line each: the race resumes there.
+        jobs: processes that train at once.
     """
     names = [
         one if one in (BASE, AUTO) or learned_parts(one) else get_scheme(one).name
@@ -75,44 +80,69 @@ def run_schemes_bench(
     model, train = dict(model or {}), dict(train or {})
     about = {"source": source, "model": model, "train": train, "minutes": minutes}
     records = _read(log, about)
-    metric = ""
-    for run in range(runs):
-        own = source
-        if is_planted(source) and "seed=" not in source:
-            own = f"{source},seed={run}"
-        samples = load_samples(own, list(target) if target else None, data=data)
-        metric = samples.metric
-        split = make_split(samples, run, official=False)
-        config = TrainConfig.sized(len(split.train), seed=run, **train)
-        for name in names:
-            if any((one["run"], one["method"]) == (run, name) for one in records):
-                continue
-            began = time.perf_counter()
-            options, chosen = dict(model), ""
-            if name == AUTO:
-                pool = np.concatenate([split.train, split.valid])
-                with tempfile.TemporaryDirectory(prefix="gpnn-bench-") as folder:
-                    found = choose_scheme(samples, pool, model, config, Path(folder), minutes)
-                options, chosen = found.applied(model), found.candidate.title
-            elif name == BASE:
-                idle = ("interactions", "d", "distances")
-                options = {k: v for k, v in model.items() if k not in idle} | {"gpnn": False}
-            else:
-                options["scheme"] = name
-                if learned_parts(name) and options.get("interactions") == "cross":
-                    options["interactions"] = "edges"  # which are cross edges is what is learned
-            fitted = fit(samples, options, config, split)
-            value = fitted.metrics["test"][metric]
-            records.append(
-                {"run": run, "method": name, "value": value, "chosen": chosen, "metric": metric,
-                 "seconds": round(time.perf_counter() - began, 2)}
-            )  # fmt: skip
-            _write(log, about, records)
-            if progress is not None:
-                more = f" ({chosen})" if chosen else ""
-                progress(f"run {run + 1} of {runs}, {name}{more}: {metric} {value:.4f}")
+    done = {(one["run"], one["method"]) for one in records}
+    missing = [(run, name) for run in range(runs) for name in names if (run, name) not in done]
+    if jobs > 1:
+        missing.sort(key=lambda one: one[1] != AUTO)  # what takes longest begins first
+    arguments = (source, target, model, train, minutes, data, torch.get_num_threads())
+    for record in ordered_map(_Race, arguments, missing, jobs):
+        records.append(record)
+        _write(log, about, records)
+        if progress is not None:
+            more = f" ({record['chosen']})" if record["chosen"] else ""
+            progress(
+                f"run {record['run'] + 1} of {runs}, {record['method']}{more}: "
+                f"{record['metric']} {record['value']:.4f}"
+            )
     used = [one for one in records if one["run"] < runs and one["method"] in names]
+    metric = used[0]["metric"]
     return {**about, "runs": runs, "metric": metric, "records": used, "rows": _rows(names, used)}
+
+
+@dataclass
+class _Race:
+    """Train a method in a run; called in one of several processes."""
+
+    source: str
+    target: Sequence[str] | None
+    model: Record
+    train: Record
+    minutes: float
+    data: str | None
+    threads: int
+
+    def __call__(self, item: tuple[int, str]) -> Record:
+        run, name = item
+        torch.set_num_threads(self.threads)
+        source = self.source
+        if is_planted(source) and "seed=" not in source:
+            source = f"{source},seed={run}"
+        samples = load_samples(source, list(self.target) if self.target else None, data=self.data)
+        split = make_split(samples, run, official=False)
+        config = TrainConfig.sized(len(split.train), seed=run, **self.train)
+        began = time.perf_counter()
+        options, chosen = dict(self.model), ""
+        if name == AUTO:
+            pool = np.concatenate([split.train, split.valid])
+            with tempfile.TemporaryDirectory(prefix="gpnn-bench-") as folder:
+                found = choose_scheme(samples, pool, self.model, config, Path(folder), self.minutes)
+            options, chosen = found.applied(self.model), found.candidate.title
+        elif name == BASE:
+            idle = ("interactions", "d", "distances")
+            options = {k: v for k, v in self.model.items() if k not in idle} | {"gpnn": False}
+        else:
+            options["scheme"] = name
+            if learned_parts(name) and options.get("interactions") == "cross":
+                options["interactions"] = "edges"  # which are cross edges is what is learned
+        fitted = fit(samples, options, config, split)
+        return {
+            "run": run,
+            "method": name,
+            "value": fitted.metrics["test"][samples.metric],
+            "chosen": chosen,
+            "metric": samples.metric,
+            "seconds": round(time.perf_counter() - began, 2),
+        }
 
 
 def _rows(names: Sequence[str], records: Sequence[Record]) -> list[dict[str, Any]]:

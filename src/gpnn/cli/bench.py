@@ -185,6 +185,7 @@ def schemes(
     log: Annotated[
         Path | None, typer.Option(help="File of finished trainings: the race resumes there.")
     ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Trainings at once.", min=1)] = 1,
     out: Out = None,
     data: Data = None,
     json: Json = False,
@@ -202,9 +203,11 @@ def schemes(
         source, target, method or METHODS, runs,
         {k: v for k, v in model.items() if v is not None} | {"layers": layers, "hidden": hidden},
         {"device": device} | ({} if epochs is None else {"epochs": epochs}),
-        minutes, data, log, _progress(),
+        minutes, data, log, jobs, _progress(),
     )  # fmt: skip
-    _deliver(result, to_markdown(result, command_line("--out", "-o", "--log")), out, json)
+    _deliver(
+        result, to_markdown(result, command_line("--out", "-o", "--log", "--jobs", "-j")), out, json
+    )
 
 
 @app.command("peers")
