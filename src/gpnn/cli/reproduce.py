@@ -32,7 +32,7 @@ def reproduce(
         str,
         typer.Argument(
             help="graph-classification, node-classification, schemes, interactions, regression, "
-            "peers, statistics, distribution, or all.",
+            "statistics, distribution, or all of these; tuned, seeds, peers.",
             metavar="TABLE",
         ),
     ],
