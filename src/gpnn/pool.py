@@ -23,6 +23,7 @@ AHEAD = 2
 """Inputs per process that are read before their results are wanted."""
 
 _work: Callable[[Any], Any] | None = None
+_failed: BaseException | None = None
 
 
 def ordered_map(
@@ -40,27 +41,36 @@ def ordered_map(
         return
     waiting: deque[Future[Result]] = deque()
     items = iter(items)
+    jobs = min(jobs, os.cpu_count() or 1)  # more would only hold more of the input in memory
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), _start, (make, arguments))
+    answered = False
     try:
         waiting.extend(pool.submit(_call, item) for item in islice(items, AHEAD * jobs))
         while waiting:
             result = waiting.popleft().result()
+            answered = True
             waiting.extend(pool.submit(_call, item) for item in islice(items, 1))
             yield result
     except BrokenProcessPool:
         raise InputError(
-            "A worker process was killed, perhaps because memory ran out. Use fewer --jobs; the "
-            "same command resumes."
+            "A worker process was killed, perhaps because memory ran out. Use fewer jobs; the "
+            "same call resumes."
+            if answered
+            else "No worker process could start. In a script of your own, call this below "
+            "'if __name__ == \"__main__\":'; elsewhere memory may be short: use fewer jobs."
         ) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _start(make: Callable[..., Callable[[Any], Any]], arguments: tuple[Any, ...]) -> None:
-    global _work
+    global _work, _failed
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    load_plugins_of_parent()
-    _work = make(*arguments)
+    try:
+        load_plugins_of_parent()
+        _work = make(*arguments)
+    except Exception as error:  # raised where it can be told, at the first call
+        _failed = error
 
 
 def _end_with_parent() -> None:
@@ -71,5 +81,7 @@ def _end_with_parent() -> None:
 
 
 def _call(item: Any) -> Any:
+    if _failed is not None:
+        raise _failed
     assert _work is not None
     return _work(item)

@@ -61,3 +61,16 @@ def test_the_race_of_schemes_resumes(gpnn: Callable[..., Any], tmp_path: Path) -
     assert all(0 <= row["mean"] <= 1 for row in rows)
     other = gpnn(*words[:-4], "--epochs", "3", *words[-2:])
     assert "holds another race" in other.err
+
+
+def test_a_race_of_another_target_is_another_race(gpnn: Callable[..., Any], tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    rows = [f"{'C' * (1 + k % 12)}{'O' * (k % 2)},{k % 12},{k % 2 - k % 12}" for k in range(40)]
+    table.write_text("\n".join(["smiles,a,b", *rows]))
+    words = ("bench", "schemes", str(table), "-m", "trivial", "-m", "trivial", "--runs", "2",
+             *SMALL, "--log", str(tmp_path / "log.jsonl"))  # fmt: skip
+    first = gpnn(*words, "--target", "a", "--json")
+    assert [row["method"] for row in json.loads(first.out)["rows"]] == ["base", "trivial"]
+    assert "holds another race" in gpnn(*words, "--target", "b").err
+    table.write_text(table.read_text().replace(",11,", ",99,"))
+    assert "holds another race" in gpnn(*words, "--target", "a").err

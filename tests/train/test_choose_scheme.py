@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
@@ -181,3 +182,13 @@ def test_estimators_choose_too(tmp_path: Path) -> None:
     for wrong in ({"folds": 3}, {"gpnn": False}, {"model": "gin"}):
         with pytest.raises(InputError, match="chooses on all graphs of fit"):
             GPNNClassifier("auto", **wrong).fit(graphs, y)  # type: ignore[arg-type]
+
+
+def test_test_graphs_do_not_change_the_candidates() -> None:
+    """Trees have one core shell; of complete graphs in the test part nothing may be seen."""
+    trees = [nx.random_labeled_tree(12, seed=k) for k in range(40)]
+    shown = []
+    for others in ([nx.path_graph(8)] * 6, [nx.complete_graph(30)] * 6):
+        samples, _ = GPNNClassifier().prepare([*trees, *others], [0, 1] * 23)
+        shown.append(candidates(samples, np.arange(40), SMALL))
+    assert shown[0] == shown[1]

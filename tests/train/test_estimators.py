@@ -354,10 +354,21 @@ def test_numbers_and_classes_in_one_model(tmp_path: Any) -> None:
     again = GPNNMultiTarget.load(tmp_path)
     assert again.targets_ == model.targets_
     assert again.predict(texts[:9])["kind"].tolist() == found["kind"][:9].tolist()
+    with pytest.raises(InputError, match=r"class 'd' of 'group' is not of the model"):
+        model.evaluate(texts, {**columns, "group": ["d"] * 60})
     with pytest.raises(InputError, match=r"GPNNMultiTarget\.load"):
         GPNNRegressor.load(tmp_path)
     with pytest.raises(InputError, match=r"Intervals need GPNNMultiTarget\(ensemble=5"):
         model.predict_interval(texts)
+
+
+def test_out_of_fold_answers_stay_with_their_graphs() -> None:
+    texts, columns = molecules()
+    rows = [[size, -2 * size] for size in columns["size"]]
+    rows[7] = [None, None]
+    model = GPNNMultiTarget(**TINY, folds=3).fit(texts, rows)
+    missing = np.isnan(model.out_of_fold_).all(1)
+    assert np.flatnonzero(missing).tolist() == [7] and len(missing) == 60
 
 
 def test_rows_of_numbers_and_intervals() -> None:

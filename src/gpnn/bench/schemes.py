@@ -74,11 +74,18 @@ def run_schemes_bench(
         one if one in (BASE, AUTO) or learned_parts(one) else get_scheme(one).name
         for one in methods
     ]
-    if BASE not in names:
-        names.insert(0, BASE)
+    names = list(dict.fromkeys(names if BASE in names else [BASE, *names]))
     runs, minutes = Whole(2).read("runs", runs), Number(above=True).read("minutes", minutes)
     model, train = dict(model or {}), dict(train or {})
-    about = {"source": source, "model": model, "train": train, "minutes": minutes}
+    samples = load_samples(source, list(target) if target else None, data=data)
+    about = {
+        "source": source,
+        "target": list(samples.encoder.target_names),
+        "data": samples.digest(),
+        "model": model,
+        "train": train,
+        "minutes": minutes,
+    }
     records = _read(log, about)
     done = {(one["run"], one["method"]) for one in records}
     missing = [(run, name) for run in range(runs) for name in names if (run, name) not in done]
@@ -134,11 +141,16 @@ class _Race:
             options["scheme"] = name
             if learned_parts(name) and options.get("interactions") == "cross":
                 options["interactions"] = "edges"  # which are cross edges is what is learned
-        fitted = fit(samples, options, config, split)
+        reached = fit(samples, options, config, split).metrics["test"]
+        if samples.metric not in reached:
+            raise InputError(
+                f"Run {run + 1} has no {samples.metric} on its {len(split.test)} test samples. "
+                "Take a larger set."
+            )
         return {
             "run": run,
             "method": name,
-            "value": fitted.metrics["test"][samples.metric],
+            "value": reached[samples.metric],
             "chosen": chosen,
             "metric": samples.metric,
             "seconds": round(time.perf_counter() - began, 2),

@@ -7,7 +7,8 @@ GPNN on one part (``trivial``) second: "no partition" can win.
 
 They are trained by successive halving (:mod:`gpnn.train.halving`) on folds of the training and
 validation samples; test samples are never looked at. Every rung has folds and seeds of its own, so
-that what one rung selected is measured afresh in the next. Of the last finished rung, with values
+that what one rung selected is measured on other folds in the next, of the same samples: p-values
+do not count that selection. Of the last finished rung, with values
 :math:`x_k` of a candidate and :math:`b_k` of the base on the same fold with the same seed,
 :math:`k = 1 \dots n`,
 
@@ -260,6 +261,10 @@ def candidates(
     reaches = sorted(
         {(model.get("d", d), model.get("distances", far)) for d, far in REACHES}
     )  # fmt: skip
+    if not samples.task.node_level:  # of one graph, test vertices are part of the structure
+        inside = np.zeros(len(samples), np.bool_)
+        inside[pool] = True
+        samples, pool = samples.take(inside), np.arange(len(pool))
     counting = _Counting(samples, pool, model)
     carried = [Candidate({"gpnn": False})]
     refused: list[Candidate] = []

@@ -97,7 +97,8 @@ class GPNNEstimator(BaseEstimator):
     Attributes:
         model_: the fitted :class:`~gpnn.train.model_file.Loaded`.
         history_: one record per epoch, of the first network; ``best_epoch_``: the one kept.
-        out_of_fold_: with ``folds``, the answer for every graph by the network that did not see it.
+        out_of_fold_: with ``folds``, the answer for every graph by the network that did not see it;
+            NaN for a graph without labels.
         fold_scores_: with ``folds``, the metrics of every fold left out.
         choice_: with ``scheme="auto"``, what was chosen and why
             (:class:`~gpnn.train.choose_scheme.Chosen`).
@@ -248,7 +249,10 @@ class GPNNEstimator(BaseEstimator):
         fitted = fit(samples, options, config, split, ensemble=ensemble, facts=facts)
         self._keep(fitted.loaded)
         if fitted.out_of_fold is not None:
-            self.out_of_fold_ = fitted.out_of_fold.double().numpy()
+            answers = fitted.out_of_fold.double().numpy()
+            every = np.full((len(samples) + len(samples.skipped), *answers.shape[1:]), np.nan)
+            every[samples.rows] = answers
+            self.out_of_fold_ = every
             self.fold_scores_ = [one["test"] for one in fitted.members]
 
     def plan(
@@ -324,7 +328,10 @@ class GPNNEstimator(BaseEstimator):
         fixed.pop("scheme")
         pool = np.concatenate([split.train, split.valid])
         with tempfile.TemporaryDirectory(prefix="gpnn-schemes-") as folder:
-            return choose_scheme(samples, pool, fixed, config, Path(folder), self.minutes)
+            kind = self.split if self.split == "scaffold" else None
+            return choose_scheme(
+                samples, pool, fixed, config, Path(folder), self.minutes, kind=kind
+            )
 
     def _keep(self, loaded: Loaded) -> None:
         self.model_ = loaded
@@ -350,7 +357,8 @@ class GPNNEstimator(BaseEstimator):
         rivals = trees(samples, split, seed)
         if self.gpnn and self.model == "gpnn":
             usual = type(self)().get_params()
-            plain = {name: usual[name] for name in ("d", "distances", "labels", "join")}
+            idle = ("scheme", "interactions", "d", "distances", "labels", "join")
+            plain = {name: usual[name] for name in idle}
             started = time.perf_counter()
             base = clone(self).set_params(gpnn=False, **plain).fit(X, y)
             scores, seconds = torch.from_numpy(base._scores(others)), time.perf_counter() - started

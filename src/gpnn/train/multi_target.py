@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..data.objects import read_inputs, read_targets
 from ..data.samples import Samples, encode_samples
-from ..data.targets import encode
+from ..data.targets import class_names, encode
 from ..data.tasks import Task
 from ..errors import InputError
 from .estimators import GPNNEstimator, with_parts
@@ -94,16 +94,24 @@ class GPNNMultiTarget(GPNNEstimator):
         """Every metric, of all targets and of each, as ``gpnn train`` prints them."""
         check_is_fitted(self, "model_")
         raw = read_inputs(X)
-        raw = replace(raw, targets=read_targets(y, len(raw.graphs))).choose(tuple(self.targets_))
+        raw = replace(raw, targets=self._columns(y, len(raw.graphs)))
         task = self.model_.task
         return self.model_.evaluate(encode_samples(raw, task, like=self.model_.encoder, source="X"))
 
     def _encoded(self, y: Any, count: int) -> Tensor:
+        return encode(self._columns(y, count), self.model_.task, (), self.model_.encoder.mixed)[0]
+
+    def _columns(self, y: Any, count: int) -> dict[str, NDArray[Any]]:
+        """The targets of the model, with classes that it knows."""
         columns = read_targets(y, count)
         chosen = {name: columns[name] for name in self.targets_ if name in columns}
         if len(chosen) < len(self.targets_):
             raise InputError(f"y needs the columns {', '.join(self.targets_)}.")
-        return encode(chosen, self.model_.task, (), self.model_.encoder.mixed)[0]
+        for name, classes in self.targets_.items():
+            words = set(class_names(chosen[name])) if classes else set()
+            if unknown := sorted(words - set(classes)):
+                raise InputError(f"The class {unknown[0]!r} of {name!r} is not of the model.")
+        return chosen
 
     def _by_target(self, X: Any) -> dict[str, NDArray[np.float64]]:
         """Values [graphs], or probabilities [graphs, classes], of every target."""
