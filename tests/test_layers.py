@@ -18,7 +18,7 @@ LAYERS = (
     {"files"},
     {"array_files", "lock", "schema"},
     {"plugins", "journal"},
-    {"pool"},
+    {"pool", "ray_engine"},
     {"graph"},
     {"nn"},
     {"data"},

@@ -15,19 +15,24 @@ def test_rows_growth_and_page(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -
     """Every row comes from a command; time that doubles with the size has exponent 1."""
     commands: list[tuple[str, ...]] = []
 
-    def measured(*words: object) -> tuple[float, float, float]:
+    def measured(*words: object, processes: int = 1) -> tuple[float, float, float]:
+        assert processes == 1 or words[0] == "train"
+        epochs = int(str(words[words.index("--epochs") + 1])) if "--epochs" in words else 1
         commands.append(tuple(map(str, words)))
         table = next(Path(str(w)) for w in words if str(w).endswith(("000.csv", "-2")))
         size = int(table.stem.split("-")[1] if table.suffix == "" else table.stem)
         if table.suffix:
             with table.open(newline="") as file:
                 assert len(list(csv.reader(file))) == size + 1
-        return size / 1_000, size / 500, 100.0
+        return epochs * size / 1_000, epochs * size / 500, 100.0
 
     monkeypatch.setattr(scale_tables, "measure_command", measured)
     result = scale.run_scale_bench(True, ["molecules"], str(data_dir))
-    assert all(row["rate"] == 1_000 and row["unit"] == "rows" for row in result["rows"])
-    assert {row["task"] for row in result["rows"]} == {"predict", "prepare", "train, one epoch"}
+    assert all(
+        row["rate"] == pytest.approx(1_000) and row["unit"] == "rows" for row in result["rows"]
+    )
+    tasks = {"predict", "prepare", "train, one epoch", "train, per epoch"}
+    assert {row["task"] for row in result["rows"]} == tasks
     assert result["growth"] and all(r["exponent"] == pytest.approx(1) for r in result["growth"])
     assert {words[0] for words in commands} == {"train", "predict", "prepare"}
     page = scale.to_markdown(result, "gpnn bench scale")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,3 +70,20 @@ def test_mistakes(gpnn: Callable[..., object], tmp_path: Path) -> None:
     assert "no scheme 'x'" in gpnn("search", "MUTAG", "--scheme", "x", *out).err
     absent = gpnn("search", "MUTAG", "--space", tmp_path / "none.toml", *out)
     assert (absent.code, "Cannot read the search space" in absent.err) == (2, True)
+
+
+@pytest.mark.parametrize("words", ["search MUTAG --quick", "prepare t.csv"])
+def test_a_cluster_that_does_not_answer(
+    words: str, gpnn: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: the extra ray")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("smiles,y\nCCO,1\nCCN,2\nCCC,3\n")
+    done = gpnn(*words.split(), "--out", "x", "--engine", "ray://127.0.0.1:1")
+    assert done.code == 2 and "Nobody answers at 127.0.0.1:1" in done.err
+    assert not (tmp_path / "x").exists()
+
+
+def test_tasks_of_a_cluster_have_one_thread(gpnn: Callable[..., Any]) -> None:
+    done = gpnn("search", "MUTAG", "--engine", "ray", "--threads", 2)
+    assert done.code == 2 and "Leave out --threads" in done.err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 import shutil
 from pathlib import Path
@@ -11,12 +13,13 @@ import numpy as np
 import pytest
 import torch
 
+from gpnn import files
 from gpnn.data import shards
 from gpnn.data.prepared_folder import PreparedSamples, load_prepared
 from gpnn.data.samples import Samples, load_samples
 from gpnn.data.shards import ShardMaker, prepare_table
 from gpnn.data.split import make_split
-from gpnn.errors import InputError
+from gpnn.errors import InputError, OutputError
 from gpnn.graph.structure import Structure
 from gpnn.train.fit import fit
 from gpnn.train.loop import train_replicas
@@ -202,6 +205,30 @@ def test_an_interrupted_preparation_goes_on(
     (tmp_path / "full" / "x").touch()
     with pytest.raises(InputError, match="is not empty"):
         prepare(table, tmp_path / "full")
+
+
+def test_a_full_disk_ends_in_a_message_and_the_same_call_goes_on(
+    table: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of a shard, and while shards are joined."""
+    real, left = files.to_disk, [0]
+
+    def fills(path: Path) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(path)
+
+    monkeypatch.setattr(files, "to_disk", fills)
+    for room in (200, 330):
+        left[0] = room
+        with pytest.raises(OutputError, match=r"Cannot write .*No space left on device"):
+            prepare(table, tmp_path / "p")
+    assert (tmp_path / "p" / "shards" / "4" / "shard.json").is_file()
+    assert not (tmp_path / "p" / "prepared.json").exists()
+    left[0] = 0
+    prepare(table, tmp_path / "p")
+    assert contents(tmp_path / "p") == contents(folder)
 
 
 def test_a_shard_without_molecules(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from gpnn.data.samples import load_samples
+from gpnn.errors import InputError
+from gpnn.nn.ranks import device_of_rank
 from train.ranks_worker import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -50,3 +52,15 @@ def test_the_first_process_writes_and_speaks(tmp_path: Path) -> None:
     assert done.stdout.count("test  accuracy") == 1 and done.stderr.count("epoch 2/2") == 1
     names = {path.name for path in (tmp_path / "m").iterdir()}
     assert names == {"model.json", "model.safetensors", "curves.png"}
+
+
+def test_every_process_takes_the_gpu_of_its_number() -> None:
+    """The choice alone: several GPUs are not to be had here."""
+    for device in ("auto", "cuda"):
+        assert [device_of_rank(device, k, 2, 4) for k in range(2)] == ["cuda:0", "cuda:1"]
+    assert device_of_rank("auto", 1, 2, 1) == device_of_rank("auto", 0, 2, 0) == "cpu"
+    assert device_of_rank("cpu", 1, 2, 8) == "cpu"
+    with pytest.raises(InputError, match="4 processes need 4 GPUs, one each; this machine has 1"):
+        device_of_rank("cuda", 0, 4, 1)
+    with pytest.raises(InputError, match="cannot share --device cuda:1"):
+        device_of_rank("cuda:1", 0, 2, 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,18 +33,21 @@ def table_rows(names: Sequence[str], quick: bool, data: str | None) -> Iterator[
             yield from TABLES[name](Path(folder), quick, data)
 
 
-def measure_command(*words: object) -> tuple[float, float, float]:
+def measure_command(*words: object, processes: int = 1) -> tuple[float, float, float]:
     """Of ``gpnn`` with these words, one CPU thread a process: seconds, seconds of processor, and
-    peak memory in MB of the largest of its processes."""
+    peak memory in MB of the largest of its processes; ``torchrun`` starts several."""
     source = str(Path(__file__).parents[2])
     path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    started = [sys.executable]
+    if processes > 1:
+        started += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
+        started += [str(processes)]
     began = time.perf_counter()
     with tempfile.TemporaryFile() as told:
         process = subprocess.Popen(
-            [sys.executable, "-m", "gpnn", *map(str, words)], env=environment, stdout=told,
-            stderr=told,
-        )  # fmt: skip
+            [*started, "-m", "gpnn", *map(str, words)], env=environment, stdout=told, stderr=told
+        )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.perf_counter() - began
@@ -96,13 +100,17 @@ def predict_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
 def prepare_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
     """``gpnn prepare`` of tables of molecules with one process and with two, and an epoch of
     ``gpnn train`` from the folder and from the table."""
-    sizes = (2_000, 8_000) if quick else (10_000, 40_000)
+    sizes = (2_000, 8_000) if quick else (10_000, 40_000, 400_000)
     tables = _tables(folder, sizes, data)
     for size in sizes:
         for jobs in (1, 2):
             out = folder / f"prepared-{size}-{jobs}"
             found = measure_command("prepare", tables[size], "--out", out, "--jobs", jobs)
             yield _row("prepare", size, f"jobs {jobs}", found)
+            if jobs == 1 or size == 400_000:
+                shutil.rmtree(out, ignore_errors=True)  # gigabytes
+        if size == 400_000:
+            continue
         ways = {"from the folder": out, "from the table": tables[size]}
         for way, source in ways.items():
             words: tuple[object, ...] = ("train", source, "--out", folder / f"{size} {way}")
@@ -111,8 +119,27 @@ def prepare_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
             yield _row("train, one epoch", size, way, found)
 
 
+def process_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
+    """An epoch of ``gpnn train`` from a folder in one process and in two: the difference between a
+    training of four epochs and one of one, so that the start does not count."""
+    size = 2_000 if quick else 20_000
+    table = _tables(folder, (size,), data)[size]
+    source = folder / f"shared-{size}-2"
+    measure_command("prepare", table, "--out", source, "--jobs", 2)
+    for processes in (1, 2):
+        found = []
+        for epochs in (1, 4):
+            out = folder / f"trained-{processes}-{epochs}"
+            words = ("train", source, "--out", out, "--epochs", epochs, "--batch-size", 256)
+            found.append(measure_command(*words, "--device", "cpu", processes=processes))
+        (start, busy, _), (seconds, processor, peak) = found
+        each = ((seconds - start) / 3, (processor - busy) / 3, peak)
+        yield _row("train, per epoch", size, f"processes {processes}", each)
+
+
 TABLES: dict[str, Callable[[Path, bool, str | None], Iterator[Row]]] = {
     "predict, molecules": predict_rows,
     "prepare, molecules": prepare_rows,
+    "processes, molecules": process_rows,
 }
 """What is measured, by name."""

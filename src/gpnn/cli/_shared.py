@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Data",
+    "Engine",
     "Json",
     "Scheme",
     "Schemes",
@@ -61,6 +62,13 @@ Schemes = Annotated[
 Data = Annotated[
     str | None,
     typer.Option("--data", help="Folder with datasets.", envvar="GPNN_DATA", show_envvar=True),
+]
+Engine = Annotated[
+    str,
+    typer.Option(
+        help="local: processes of this machine; ray: a Ray cluster on this machine; "
+        "ray://HOST:PORT: your own Ray cluster."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
 

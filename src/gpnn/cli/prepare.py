@@ -9,7 +9,7 @@ import typer
 
 from ._learn import Smiles, Strict, Target
 from ._progress import row_progress
-from ._shared import Json, Scheme, emit, notes
+from ._shared import Engine, Json, Scheme, emit, notes
 
 __all__ = ["prepare"]
 
@@ -51,7 +51,16 @@ def prepare(
         int | None,
         Option(help="Pieces that are prepared apart. Default: one for every 8,192 rows."),
     ] = None,
-    jobs: Annotated[int, Option("--jobs", "-j", help="Processes.")] = 1,
+    jobs: Annotated[
+        int | None,
+        Option(
+            "--jobs",
+            "-j",
+            help="Shards at once. Default: 1, or as many as a cluster has room for.",
+            min=1,
+        ),
+    ] = None,
+    engine: Engine = "local",
     fresh: Annotated[
         bool, Option("--fresh/--resume", help="Start over, or resume a run in --out.")
     ] = False,
@@ -63,7 +72,8 @@ def prepare(
     Molecules are read, encoded, partitioned, and the classes of their pairs numbered, piece by
     piece, into plain .npy files with checksums, which training maps into memory. What is read of
     the structure (--scheme to --layers) is decided here. Run the same command again to resume an
-    interrupted run.
+    interrupted run. With --engine ray every piece is a task; its rows and its arrays travel over
+    the network, so that machines need no disk in common.
     """
     from ..data.shards import prepare_table
     from ..graph.structure import Structure
@@ -73,7 +83,7 @@ def prepare(
         about = prepare_table(
             source, out, target=target or None, smiles=smiles, task=task,
             split_column=split_column, structure=structure, shards=shards, jobs=jobs,
-            strict=strict, fresh=fresh, started=started, report=tick,
+            engine=engine, strict=strict, fresh=fresh, started=started, report=tick,
         )  # fmt: skip
     size = sum(one["bytes"] for one in about["files"].values())
     if json:

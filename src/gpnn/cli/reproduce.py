@@ -12,7 +12,7 @@ import typer
 
 from ..errors import InputError
 from ._learn import Device
-from ._shared import Data, command_line, notes, show
+from ._shared import Data, Engine, command_line, notes, show
 
 if TYPE_CHECKING:
     from ..reproduce.recipe import Recipe
@@ -61,13 +61,7 @@ def reproduce(
             min=1,
         ),
     ] = None,
-    engine: Annotated[
-        str,
-        Option(
-            help="local: processes of this machine; ray: a Ray cluster on this machine; "
-            "ray://HOST:PORT: your own Ray cluster."
-        ),
-    ] = "local",
+    engine: Engine = "local",
     device: Device = "auto",
     minutes: Annotated[
         float | None,

@@ -10,7 +10,7 @@ import typer
 from ..errors import InputError
 from ._learn import Device, Threads, use_threads
 from ._search_progress import search_progress, short
-from ._shared import Data, Json, Scheme, emit, notes, show, working
+from ._shared import Data, Engine, Json, Scheme, emit, notes, show, working
 
 if TYPE_CHECKING:
     from ..reproduce.recipe import Recipe
@@ -77,6 +77,7 @@ def search(
     fresh: Annotated[
         bool, Option("--fresh/--resume", help="Start over, or resume the search in --out.")
     ] = False,
+    engine: Engine = "local",
     device: Device = "auto",
     threads: Threads = 1,
     data: Data = None,
@@ -86,17 +87,23 @@ def search(
 
     All settings are trained for a quarter of the epochs, the better half for half of them, the
     better half of these for all. Settings that differ in lr, weight_decay or dropout alone are
-    trained side by side. Test samples are never used. Run the same command again to resume.
+    trained side by side. Test samples are never used. Run the same command again to resume. With
+    --engine ray, every set that is trained side by side is a task with one core of its own.
 
     gpnn search MUTAG --trials 30 --minutes 60
 
     gpnn search Texas --base gcn --baseline --space mine.toml
+
+    gpnn search ogbg-molhiv --engine ray://10.0.0.1:6379
     """
+    from ..ray_engine import LOCAL, cluster
     from ..reproduce.search import Search, run_search
     from ..reproduce.search_space import read_space
     from ..reproduce.tuned import compared_rows, run_searches
 
     use_threads(threads)
+    if engine != LOCAL and threads != 1:
+        raise InputError("A task of --engine ray has one thread. Leave out --threads.")
     if every and baseline:
         raise InputError("--all searches for the base GNN too: leave out --baseline.")
     row = _row(base, scheme, interactions, baseline)
@@ -112,10 +119,10 @@ def search(
     count = trials if trials is not None else 4 if quick else 16
     plan = Search(recipe, row, chosen, count, models, share, seed, quick)
     folder = out or Path("searches") / _folder(plan)
-    with search_progress() as (progress, finished):
+    with cluster(engine), search_progress() as (progress, finished):
         options: dict[str, Any] = {
             "data": data, "device": device, "fresh": fresh, "progress": progress,
-            "finished": finished,
+            "finished": finished, "engine": engine,
         }  # fmt: skip
         if every:
             plans: list[Search] = []

@@ -246,7 +246,7 @@ def train(
     from ..graph.refine import interaction_type
     from ..graph.schemes import get_scheme
     from ..graph.structure import Structure
-    from ..nn.ranks import join_ranks, rank
+    from ..nn.ranks import join_ranks, rank, ranks
     from ..plots.curves import draw_curves
     from ..plots.save import save
     from ..train.effort import MOLECULES, schedule_for
@@ -285,14 +285,16 @@ def train(
         )  # fmt: skip
     schedule_for(1, effort)
     use_threads(threads)
-    if join_ranks() > 1:
-        if baselines or auto or effort == "thorough" or not device.startswith(("auto", "cpu")):
+    device = join_ranks(device)
+    if ranks() > 1:
+        if baselines or auto or effort == "thorough":
             raise InputError(
-                "Several processes train one network on the CPU: leave out --baselines, --scheme "
-                "auto, --effort thorough and --device cuda."
+                "Several processes train one network: leave out --baselines, --scheme auto and "
+                "--effort thorough."
             )
-        device = "cpu"
         be_quiet_unless_first()
+        if rank() == 0 and device != "cpu":
+            notes().print("Several processes: steps are not captured as CUDA graphs.")
     given = {
         "epochs": epochs, "patience": patience, "batch_size": batch_size, "lr": lr,
         "weight_decay": weight_decay, "class_weights": class_weights, "seed": seed,

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..files import user_path, write_text, writing
+from ..files import user_path, write_text
 from ..graph.classes import interaction_classes
 from ..graph.partition import partition, unique_rows
 from ..graph.readers.files import InputNote
@@ -34,7 +34,8 @@ from ..graph.structure import Structure
 from ..lock import locked
 from ..options import Whole
 from ..pool import ordered_map
-from ..schema import Anything, ListOf, Table, Text, read_json
+from ..ray_engine import LOCAL, RemoteTask, cluster, run_tasks
+from ..schema import Anything, ListOf, Maybe, Table, Text, read_json
 from . import targets as labels
 from .encoder import Encoder
 from .molecules import FULL, select_columns
@@ -81,8 +82,8 @@ class ShardMaker:
         self.structure = structure
 
     def __call__(self, task: ShardTask) -> int:
+        """Write a shard; the rows that it was made of."""
         raw = read_piece(self.path, self.names, task.piece, self.smiles, (), TableChoice())
-        first = task.piece.first
         place = {row: g for g, row in enumerate(raw.rows.tolist())}
         raw = raw.without({place[row]: why for row, why in task.reasons.items() if row in place})
         nodes, graphs = select_columns(raw.nodes, raw.graphs, len(FULL))
@@ -131,7 +132,7 @@ class ShardMaker:
         skipped = [[one.row, one.id, one.reason] for one in raw.skipped]
         about = {"files": files, "skipped": skipped, "rows": len(task.piece)}
         write_text(inside / SHARD, json.dumps(about))
-        return first + len(task.piece)
+        return len(task.piece)
 
 
 def _labels_of(bonds: NDArray[np.int64] | None) -> NDArray[np.int64]:
@@ -184,7 +185,8 @@ def prepare_table(
     split_column: str | None = None,
     structure: Structure | None = None,
     shards: int | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
+    engine: str = LOCAL,
     strict: bool = False,
     fresh: bool = False,
     started: Callable[[int, int], None] | None = None,
@@ -199,12 +201,13 @@ def prepare_table(
         target, smiles, task, split_column: as in :func:`~gpnn.data.samples.load_samples`.
         structure: what networks will read of the graphs.
         shards: how many pieces are prepared apart; 8,192 rows each by default.
-        jobs: processes.
+        jobs: shards at once, each in a process; one, or as many as a cluster has room for.
+        engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see :mod:`gpnn.ray_engine`.
         started: called with the rows that are done and all; ``report``: with those that are done.
     """
     path, folder = user_path(source), Path(out)
     structure = structure or Structure(d=3, distances=True)
-    jobs = Whole(1).read("jobs", jobs)
+    jobs = Maybe(Whole(1)).read("jobs", jobs)
     if structure.walks:
         raise InputError("gpnn prepare stores no random walks. Leave out walks.")
     if not (source == "-" or (path.is_file() and is_table(path))):
@@ -226,9 +229,7 @@ def prepare_table(
         "version": VERSION, "source": table.digest, "smiles": at, "targets": names, "task": task,
         "split": split_column, "structure": structure.to_dict(), "rows": size, "strict": strict,
     }  # fmt: skip
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / ".lock", wait=False) as mine:
+    with cluster(engine), locked(folder / ".lock", wait=False) as mine:
         if not mine:
             raise InputError(f"Another process is preparing {folder}. Wait for it.")
         _check_run(folder, run, fresh)
@@ -242,12 +243,18 @@ def prepare_table(
         inside = folder / "shards"
         numbers = range(-(-table.rows // size))
         done = {k for k in numbers if _is_whole(inside / str(k))}
+        reached = sum(min(size, table.rows - k * size) for k in done)
         if started is not None:
-            started(sum(min(size, table.rows - k * size) for k in done), table.rows)
-        maker = (inside, path, table.names, at, structure)
+            started(reached, table.rows)
+        about = (path, table.names, at, structure)
         met: list[int] = []
         pending = _pending(table, size, done, reasons, met)
-        for reached in ordered_map(ShardMaker, maker, pending, jobs):
+        if engine == LOCAL:
+            made = ordered_map(ShardMaker, (inside, *about), pending, jobs or 1)
+        else:
+            made = _on_cluster(inside, about, pending, jobs)
+        for rows in made:
+            reached += rows
             if report is not None:
                 report(reached)
         found = [Shard(inside / str(k), _about(inside / str(k))) for k in met]
@@ -300,6 +307,28 @@ def _pending(
             last = piece.first + len(piece)
             own = {row: reasons[row] for row in range(piece.first, last) if row in reasons}
             yield ShardTask(number, piece, own)
+
+
+def _on_cluster(
+    inside: Path, about: tuple[Any, ...], pending: Iterator[ShardTask], most: int | None
+) -> Iterator[int]:
+    """Make shards on the machines of a cluster: rows travel there, arrays back; the rows of every
+    one that is done."""
+
+    def task(one: ShardTask) -> RemoteTask:
+        call = partial(_make_away, about, one)
+        return RemoteTask(call, inside / str(one.number), f"shards/{one.number}")
+
+    for _, (number, rows) in run_tasks(map(task, pending), most):
+        if not _is_whole(inside / str(number)):
+            raise InputError(f"Shard {number} came back damaged. Run the same command again.")
+        yield rows
+
+
+def _make_away(
+    about: tuple[Any, ...], task: ShardTask, folder: Path, _: Callable[[float], None]
+) -> tuple[int, int]:
+    return task.number, ShardMaker(folder.parent, *about)(task)
 
 
 def _check_run(folder: Path, run: Mapping[str, Any], fresh: bool) -> None:

@@ -12,18 +12,51 @@ from typing import Any
 import torch
 from torch import Tensor, distributed
 
-__all__ = ["all_sum", "join_ranks", "rank", "ranks", "together"]
+from ..errors import InputError
+
+__all__ = ["all_sum", "device_of_rank", "join_ranks", "rank", "ranks", "together"]
 
 
-def join_ranks() -> int:
-    """Join the processes that ``torchrun`` started, where it did; how many there are."""
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not distributed.is_initialized():
+def device_of_rank(device: str, local: int, beside: int, gpus: int) -> str:
+    """The device of a process: the GPU of its number on this machine, or the CPU.
+
+    Args:
+        device: what was asked for; ``auto`` takes GPUs where every process has one.
+        local: the number of the process on this machine, ``beside`` how many it has.
+        gpus: of this machine.
+    """
+    if device == "cpu" or (device == "auto" and gpus < beside):
+        return "cpu"
+    if device not in ("auto", "cuda"):
+        raise InputError(
+            f"Several processes cannot share --device {device}: each takes the GPU of its number. "
+            "Use --device cuda, or --device cpu."
+        )
+    if gpus < beside:
+        raise InputError(
+            f"{beside} processes need {beside} GPUs, one each; this machine has {gpus}. Start "
+            "fewer, or use --device cpu."
+        )
+    return f"cuda:{local}"
+
+
+def join_ranks(device: str = "cpu") -> str:
+    """Join the processes that ``torchrun`` started, where it did: by NCCL on GPUs, by gloo on
+    CPUs. The device of this one; ``device`` itself where there is one process."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return device
+    local, beside = (int(os.environ[f"LOCAL_{name}"]) for name in ("RANK", "WORLD_SIZE"))
+    device = device_of_rank(device, local, beside, torch.cuda.device_count())
+    if not distributed.is_initialized():
+        if device != "cpu":
+            torch.cuda.set_device(device)
         store, number, size = next(distributed.rendezvous("env://"))
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         # Processes that were killed have left their addresses in the store.
         own = distributed.PrefixStore(f"gpnn-{attempt}", store)
-        distributed.init_process_group("gloo", store=own, rank=number, world_size=size)
-    return ranks()
+        backend = "gloo" if device == "cpu" else "nccl"
+        distributed.init_process_group(backend, store=own, rank=number, world_size=size)
+    return device
 
 
 def ranks() -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..ray_engine import LOCAL
 from ..train.device import pick_device
 from . import partitions, report
 from .jobs import Job
@@ -14,7 +15,7 @@ from .recipe import Recipe
 from .run_job import is_done
 from .runs import Runs
 from .tables import NOTHING, TABLES, Additions, jobs_of
-from .workers import LOCAL, Outcome, Settings, Watch, run_all
+from .workers import Outcome, Settings, Watch, run_all
 
 __all__ = ["Reproduced", "reproduce"]
 
@@ -55,7 +56,7 @@ def reproduce(
         data: the folder with datasets.
         quick: a small sample, marked as such.
         processes: jobs at once; one, or as many as a cluster has room for.
-        engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see :mod:`.ray_engine`.
+        engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see :mod:`gpnn.ray_engine`.
         minutes: after which no more work is begun, and running work is stored and stopped.
         fresh: discard existing records and start over.
         recipes: in place of the package's, by name.

@@ -9,20 +9,40 @@ report.
 
 from __future__ import annotations
 
+import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ..data.samples import Samples
 from ..errors import InputError
 from ..files import write_text
+from ..ray_engine import LOCAL, RemoteTask, cluster, gpus_for, run_tasks
 from ..train.device import pick_device
-from ..train.halving import PIECE, RUNGS, Bracket, Progress, ranked, run_rungs
+from ..train.halving import (
+    PIECE,
+    RUNGS,
+    Bracket,
+    OutOfTime,
+    Progress,
+    ranked,
+    run_rungs,
+    watched,
+)
 from ..train.search_log import Trial, TrialLog, search_folder
 from .data import load_data
 from .jobs import key_of
-from .search_trial import PER_REPLICA, Search, rung_recipe, train_trials, validation_replicas
+from .search_trial import (
+    PER_REPLICA,
+    Search,
+    rung_recipe,
+    train_trials,
+    trial_folder,
+    validation_replicas,
+)
 
 __all__ = ["Search", "Searched", "best_recipe", "run_search"]
 
@@ -51,6 +71,7 @@ def run_search(
     progress: Progress | None = None,
     finished: Callable[[Trial], None] | None = None,
     samples: Samples | None = None,
+    engine: str = LOCAL,
 ) -> Searched:
     """Run or resume the search in ``out`` until it is complete or the time is spent.
 
@@ -61,32 +82,121 @@ def run_search(
             training that is done.
         finished: called with every trial that is new.
         samples: what is trained on, instead of the dataset of the recipe.
+        engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see :mod:`gpnn.ray_engine`; every set of
+            trials is a task of its own there.
     """
     if minutes is not None and not minutes > 0:
         raise InputError(f"The minutes of a search must be above 0; got {minutes}.")
-    pick_device(device)  # what no trial could do is said before the first
+    if engine == LOCAL or device != "cuda":
+        pick_device(device)  # what no trial could do is said before the first
     out, deadline = Path(out), None if minutes is None else time.time() + 60 * minutes
-    with search_folder(out, fresh, BEST):
-        if samples is None:
-            samples = load_data(search.recipe, data, search.quick)
-        validation_replicas(search, search.recipe, samples, data)
-        metric = samples.metric
-        log = TrialLog(out, {**search.to_dict(), "data": samples.digest()})
+    with cluster(engine), search_folder(out, fresh, BEST):
+        own = samples if samples is not None else load_data(search.recipe, data, search.quick)
+        validation_replicas(search, search.recipe, own, data)
+        metric, digest = own.metric, own.digest()
+        log = TrialLog(out, {**search.to_dict(), "data": digest})
         settings = dict(enumerate(search.settings(), start=1))
 
         def train(numbers: list[int], rung: int, tell: Callable[[int, int], bool]) -> list[Trial]:
-            own = [settings[n] for n in numbers]
-            return train_trials(search, numbers, own, rung, samples, out, data, device, tell)
+            chosen = [settings[n] for n in numbers]
+            return train_trials(search, numbers, chosen, rung, own, out, data, device, tell)
 
+        spread = None
+        if engine != LOCAL:
+            place = None if data is None else str(Path(data).resolve())
+            given = samples if samples is not None else digest
+            away = _Away(search, settings, given, out, place, device, gpus_for(device))
+            spread = away.spread
         bracket = Bracket(
-            len(settings), metric, lambda alive, rung: _sets(search, settings, alive, rung), train
-        )
+            len(settings), metric, lambda alive, rung: _sets(search, settings, alive, rung), train,
+            spread=spread,
+        )  # fmt: skip
         complete = run_rungs(bracket, log, deadline, progress, finished) == len(RUNGS)
         best = _best(log, metric)
         if best is not None:
             write_text(out / BEST, best_recipe(search, best, metric))
         path = None if best is None else out / BEST
         return Searched(metric, tuple(log.trials), best, path, complete)
+
+
+@dataclass(frozen=True)
+class _Away:
+    """Trials on the machines of a cluster; the log is written here alone.
+
+    Attributes:
+        given: the samples, or what the data that a machine has itself must be.
+    """
+
+    search: Search
+    settings: Mapping[int, dict[str, Any]]
+    given: Samples | str
+    out: Path
+    data: str | None
+    device: str
+    gpus: float
+
+    def spread(
+        self,
+        pending: Sequence[list[int]],
+        rung: int,
+        deadline: float | None,
+        progress: Progress | None,
+    ) -> Iterator[list[Trial]]:
+        tasks, late = [], False
+        for numbers in pending:
+            own = [self.settings[n] for n in numbers]
+            folder = trial_folder(self.out, rung, own)
+            call = partial(
+                _train_away, self.search, numbers, own, rung, self.given, self.data, self.device,
+                deadline,
+            )  # fmt: skip
+            tasks.append(RemoteTask(call, folder, f"work/{folder.name}", self.gpus))
+
+        def tell(number: int, what: str, value: Any) -> None:
+            if what == "share" and progress is not None:
+                progress(rung, pending[number], value)
+
+        for number, trials in run_tasks(tasks, tell=tell):
+            if trials is None:
+                late = True
+                continue
+            if [(t.number, t.rung) for t in trials] != [(n, rung) for n in pending[number]]:
+                raise InputError("A machine of the cluster sent other trials. Run it again.")
+            shutil.rmtree(tasks[number].folder, ignore_errors=True)
+            yield trials
+        if late:
+            raise OutOfTime
+
+
+def _train_away(
+    search: Search,
+    numbers: list[int],
+    settings: list[dict[str, Any]],
+    rung: int,
+    given: Samples | str,
+    data: str | None,
+    device: str,
+    deadline: float | None,
+    folder: Path,
+    tell: Callable[[float], None],
+) -> list[Trial] | None:
+    """At a machine of a cluster: the trials, or ``None`` where they are out of time."""
+    if deadline is not None and time.time() >= deadline:
+        return None
+    data = data if data and Path(data).is_dir() else None
+    samples = load_data(search.recipe, data, search.quick) if isinstance(given, str) else given
+    if isinstance(given, str) and samples.digest() != given:
+        raise InputError(
+            f"A machine of the cluster has other data for {search.recipe.dataset} than the caller. "
+            "Put the same files on every machine."
+        )
+    go_on = watched(rung, numbers, deadline, lambda *words: tell(words[-1]))
+    try:
+        return train_trials(
+            search, numbers, settings, rung, samples, folder.parent.parent, data, device, go_on
+        )
+    except OutOfTime:
+        return None
 
 
 def best_recipe(search: Search, best: Trial, metric: str) -> str:

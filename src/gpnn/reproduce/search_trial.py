@@ -29,7 +29,14 @@ from .recipe import Recipe
 from .search_space import SearchSpace
 from .width import sized_options
 
-__all__ = ["PER_REPLICA", "Search", "rung_recipe", "train_trials", "validation_replicas"]
+__all__ = [
+    "PER_REPLICA",
+    "Search",
+    "rung_recipe",
+    "train_trials",
+    "trial_folder",
+    "validation_replicas",
+]
 
 QUICK_EPOCHS, QUICK_MODELS = 4, 2
 PER_REPLICA = ("lr", "weight_decay", "dropout")
@@ -115,6 +122,11 @@ def validation_replicas(
     return [replace(made[member], test=none) for member in by_seed[:count]]
 
 
+def trial_folder(out: Path, rung: int, settings: Sequence[Mapping[str, Any]]) -> Path:
+    """Where the checkpoint of trials that are trained side by side lies."""
+    return out / "work" / key_of([rung, *map(dict, settings)])
+
+
 def train_trials(
     search: Search,
     numbers: Sequence[int],
@@ -131,7 +143,7 @@ def train_trials(
     began = time.perf_counter()
     recipes = [rung_recipe(search, values, rung) for values in settings]
     models = [validation_replicas(search, recipe, samples, data) for recipe in recipes]
-    folder = out / "work" / key_of([rung, *map(dict, settings)])
+    folder = trial_folder(out, rung, settings)
     reason, curves = "", None
     try:
         curves = train_checkpointed(

@@ -22,17 +22,14 @@ from ..errors import InputError, OutputError, explained
 from ..files import write_bytes
 from ..lock import locked
 from ..plugins import load_plugins_of_parent
+from ..ray_engine import LOCAL, RemoteTask, cluster, gpus_for, run_tasks
 from ..train.halving import OutOfTime
 from .jobs import Job
 from .prefetch import Prefetch
-from .ray_engine import Task, cluster, has_gpus, run_tasks
 from .run_job import PreparedJob, prepare_ahead, run_job
 from .runs import Runs
 
 __all__ = ["Outcome", "Settings", "Watch", "run_all"]
-
-LOCAL = "local"
-"""The engine of this machine: processes."""
 
 _POLL = 0.2
 
@@ -233,9 +230,7 @@ def _on_cluster(
     busy: list[Job] = []
     data = None if settings.data is None else str(Path(settings.data).resolve())
     settings = replace(settings, data=data)
-    on_gpu = settings.device.startswith("cuda") or (settings.device == "auto" and has_gpus())
-    if on_gpu and not has_gpus():
-        raise InputError(f"The cluster has no GPU for --device {settings.device}.")
+    gpus = gpus_for(settings.device)
     held: list[ExitStack] = []
     began: dict[int, float] = {}
 
@@ -256,12 +251,9 @@ def _on_cluster(
                 busy.append(job)
                 own.close()
         tasks = [
-            Task(
-                partial(_away, job, settings), runs.work(job.key), f"work/{job.key}",
-                float(on_gpu),
-            )
+            RemoteTask(partial(_away, job, settings), runs.work(job.key), f"work/{job.key}", gpus)
             for job in away
-        ]  # fmt: skip
+        ]
         for number, (ending, curves) in run_tasks(tasks, most, tell):
             job = away[number]
             tell(number, "started", None)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from .search_log import Trial, TrialLog
 
 __all__ = [
     *("PIECE", "RUNGS", "Bracket", "OutOfTime", "Progress"),
-    *("measured", "ranked", "run_rungs", "train_checkpointed"),
+    *("measured", "ranked", "run_rungs", "train_checkpointed", "watched"),
 ]
 
 RUNGS = (0.25, 0.5, 1.0)
@@ -36,6 +37,7 @@ PIECE = 120
 
 Progress = Callable[[int, Sequence[int], float], None]
 Tell = Callable[[int, int], bool]
+Spread = Callable[[Sequence[list[int]], int, float | None, Progress | None], Iterator[list[Trial]]]
 
 
 class OutOfTime(Exception):
@@ -55,6 +57,9 @@ class Bracket:
         kept: so many of the first settings reach the last rung whatever their values are: the
             others are compared with them.
         goes_on: the share of the others that goes on after a rung, rounded up.
+        spread: trains sets of a rung elsewhere, given the deadline and the progress: the trials of
+            each as they come back, then :class:`OutOfTime` where some do not. Without it, sets are
+            trained here, one after another.
     """
 
     count: int
@@ -63,6 +68,7 @@ class Bracket:
     train: Callable[[list[int], int, Tell], list[Trial]]
     kept: int = 0
     goes_on: tuple[float, ...] = (0.5, 0.5)
+    spread: Spread | None = None
 
 
 def run_rungs(
@@ -76,13 +82,10 @@ def run_rungs(
     alive = list(range(1, bracket.count + 1))
     try:
         for rung in range(1, len(RUNGS) + 1):
-            for numbers in bracket.sets(alive, rung):
-                wanted = [n for n in numbers if log.find(n, rung) is None]
-                if not wanted:
-                    continue
-                if deadline is not None and time.time() >= deadline:
-                    raise OutOfTime
-                made = bracket.train(wanted, rung, _watched(rung, wanted, deadline, progress))
+            every = bracket.sets(alive, rung)
+            pending = [[n for n in own if log.find(n, rung) is None] for own in every]
+            spread = bracket.spread or partial(_in_turn, bracket)
+            for made in spread([own for own in pending if own], rung, deadline, progress):
                 log.add(made)
                 for trial in made:
                     if finished is not None:
@@ -92,6 +95,19 @@ def run_rungs(
     except OutOfTime:
         return rung - 1
     return len(RUNGS)
+
+
+def _in_turn(
+    bracket: Bracket,
+    pending: Sequence[list[int]],
+    rung: int,
+    deadline: float | None,
+    progress: Progress | None,
+) -> Iterator[list[Trial]]:
+    for wanted in pending:
+        if deadline is not None and time.time() >= deadline:
+            raise OutOfTime
+        yield bracket.train(wanted, rung, watched(rung, wanted, deadline, progress))
 
 
 def ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
@@ -111,7 +127,7 @@ def _better(bracket: Bracket, log: TrialLog, alive: Sequence[int], rung: int) ->
     return [trial.number for trial in (*kept, *best)]
 
 
-def _watched(
+def watched(
     rung: int, numbers: Sequence[int], deadline: float | None, progress: Progress | None
 ) -> Tell:
     """What the trainer calls after every epoch: whether to go on."""

@@ -264,7 +264,8 @@ def _train(
             over = done == schedule.epochs or not going
             asked = ctrl_c.asked
             if ranks() > 1:  # one process is asked, all stop
-                paused, asked = (all_sum(torch.tensor([paused, asked]).int()) > 0).tolist()
+                votes = torch.tensor([paused, asked], device=trainer.step.device).int()
+                paused, asked = (all_sum(votes) > 0).tolist()
             stop = over or paused or asked
             if kept is not None and rank() == 0 and (stop or now - last > SAVE_SECONDS):
                 kept.keep(trainer.state(), done, spent + now - began)

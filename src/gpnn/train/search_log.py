@@ -96,8 +96,11 @@ class TrialLog:
         return next((t for t in self.trials if (t.number, t.rung) == (number, rung)), None)
 
     def add(self, trials: Sequence[Trial]) -> None:
-        """Keep trials that are finished."""
-        self.trials += trials
+        """Keep trials that are finished, wherever they were; lines are in the order of rungs and
+        numbers, whichever trial was finished first."""
+        for trial in trials:
+            _TRIAL.read("", asdict(trial))
+        self.trials = sorted([*self.trials, *trials], key=lambda trial: (trial.rung, trial.number))
         lines = [{"search": self.about}, *map(asdict, self.trials)]
         text = "".join(
             json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n" for line in lines

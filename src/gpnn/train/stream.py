@@ -37,6 +37,8 @@ __all__ = ["PIECE", "Answers", "StreamedTable", "is_streamed", "predict_table"]
 
 PIECE = 4_096
 """Rows that are in work at a time."""
+BATCH = 512
+"""Molecules that a network answers at once; fewer leave more to Python, more do not fit caches."""
 
 
 def is_streamed(source: str, loaded: Loaded) -> bool:
@@ -94,7 +96,7 @@ class Answerer:
                 samples = encode_samples(
                     raw, None, False, loaded.encoder, False, str(question.path)
                 )
-                scores = loaded.predict_members(samples)
+                scores = loaded.predict_members(samples, BATCH)
         rows = answer_rows(loaded, question.level, raw.rows.tolist(), raw.ids, scores, skipped)
         kept = [piece.columns[name] for name in question.keep]
         for row in rows:

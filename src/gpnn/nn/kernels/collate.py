@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...graph.kernels._jit import jit
+from ...graph.kernels.lean import lean
 
 __all__ = [
     "collate_classes",
@@ -153,25 +154,12 @@ def collate_classes(graphs, bounds, ptr, ids, counts, part, part_of, parts, mark
     return chosen, weight, first
 
 
-@jit
+@lean
 def _local(row, size, used, mark, start_mark):
     """A row of an α table of ``size`` learned classes, ``used`` of them in a replica."""
     if row < size:
         return mark[row] - 1
     return used + start_mark[row - size] - 1
-
-
-@jit
-def _use(t, r, shift, table, size, used, mark, start_mark, tuple_mark, number, seen, left, right):
-    """``(place, seen)``: tuple t among those of replica r, noted if it was not met before."""
-    k = tuple_mark[r, t] - 1
-    if k < 0:
-        k = seen - number[r]
-        tuple_mark[r, t] = k + 1
-        left[seen] = shift + _local(table[1][t], size, used, mark[r], start_mark[r])
-        right[seen] = shift + _local(table[2][t], size, used, mark[r], start_mark[r])
-        seen += 1
-    return k, seen
 
 
 @jit
@@ -183,7 +171,10 @@ def collate_round(chosen, weight, size, used, rows, mark, start_mark, table, tup
     ``size``, ``used``, ``rows`` and ``mark`` are those of the round before; ``met`` holds two rows
     a tuple.
     """
-    before, _, _, entry_ptr, entry_tuple, entry_count, shared, far_ptr, far_tuple, far_times = table
+    (
+        before, first, second, entry_ptr, entry_tuple, entry_count, shared, far_ptr, far_tuple,
+        far_times,
+    ) = table  # fmt: skip
     replicas = len(mark)
     height = len(chosen) // replicas
     previous_ends, ends = np.zeros(len(chosen) + 1, np.int64), np.zeros(len(chosen) + 1, np.int64)
@@ -206,16 +197,16 @@ def collate_round(chosen, weight, size, used, rows, mark, start_mark, table, tup
     far, far_count = np.empty(room, np.int64), np.empty(room, weight.dtype)
     sums, times = np.full(replicas * tall, -1), np.zeros(replicas * tall, np.float64)
     most = ends[-1] + room
-    left, right = np.empty(most, np.int64), np.empty(most, np.int64)
+    used_tuple = np.empty(most, np.int64)  # in order of appearance
     total, number = np.zeros(most, np.float64), np.zeros(replicas + 1, np.int64)
     seen = at = own = took = there = 0
     for r in range(replicas):
-        shift = r * rows
+        own_mark, own_start = mark[r], start_mark[r]
         for i in range(r * height, (r + 1) * height):
             c = chosen[i]
             if c < 0:
                 continue
-            previous[own] = shift + _local(before[c], size, used, mark[r], start_mark[r])
+            previous[own] = r * rows + _local(before[c], size, used, own_mark, own_start)
             own += 1
             if shared[c] >= 0:
                 row = r * tall + shared_mark[r, shared[c]] - 1
@@ -223,10 +214,11 @@ def collate_round(chosen, weight, size, used, rows, mark, start_mark, table, tup
                 times[row] += weight[i]
                 took += 1
             for e in range(entry_ptr[c], entry_ptr[c + 1]):
-                k, seen = _use(
-                    entry_tuple[e], r, shift, table, size, used, mark, start_mark, tuple_mark,
-                    number, seen, left, right,
-                )  # fmt: skip
+                k = tuple_mark[r, entry_tuple[e]] - 1
+                if k < 0:
+                    k = seen - number[r]
+                    tuple_mark[r, entry_tuple[e]], used_tuple[seen] = k + 1, entry_tuple[e]
+                    seen += 1
                 tuples[at], count[at] = k, entry_count[e]
                 total[number[r] + k] += weight[i] * entry_count[e]
                 at += 1
@@ -234,10 +226,11 @@ def collate_round(chosen, weight, size, used, rows, mark, start_mark, table, tup
             s = sums[row]
             if s >= 0:
                 for e in range(far_ptr[s], far_ptr[s + 1]):
-                    k, seen = _use(
-                        far_tuple[e], r, shift, table, size, used, mark, start_mark, tuple_mark,
-                        number, seen, left, right,
-                    )  # fmt: skip
+                    k = tuple_mark[r, far_tuple[e]] - 1
+                    if k < 0:
+                        k = seen - number[r]
+                        tuple_mark[r, far_tuple[e]], used_tuple[seen] = k + 1, far_tuple[e]
+                        seen += 1
                     far[there], far_count[there] = k, far_times[e]
                     total[number[r] + k] += times[row] * far_times[e]
                     there += 1
@@ -249,12 +242,16 @@ def collate_round(chosen, weight, size, used, rows, mark, start_mark, table, tup
     met, met_ends = np.empty(2 * seen, np.int64), np.zeros(replicas * most + 1, np.int64)
     tuple_weight = np.zeros(replicas * most, weight.dtype)
     for r in range(replicas):
+        own_mark, own_start = mark[r], start_mark[r]
         for k in range(most):
             row, place = r * most + k, number[r] + k
             real = place < number[r + 1]
             met_ends[row + 1] = met_ends[row] + 2 * real
             if real:
-                met[2 * place], met[2 * place + 1] = 2 * left[place], 2 * right[place] + 1
+                t = used_tuple[place]
+                left = r * rows + _local(first[t], size, used, own_mark, own_start)
+                right = r * rows + _local(second[t], size, used, own_mark, own_start)
+                met[2 * place], met[2 * place + 1] = 2 * left, 2 * right + 1
                 tuple_weight[row] = total[place]
         for i in range(ends[r * height], ends[(r + 1) * height]):
             tuples[i] += r * most
@@ -273,7 +270,7 @@ def collate_pairs(entry, bounds, pair_row, size, used, rows, mark, start_mark):
     height = (len(bounds) - 1) // replicas
     out = np.empty(len(entry), np.int64)
     for r in range(replicas):
+        own_mark, own_start = mark[r], start_mark[r]
         for k in range(bounds[r * height], bounds[(r + 1) * height]):
-            local = _local(pair_row[entry[k]], size, used, mark[r], start_mark[r])
-            out[k] = r * rows + local
+            out[k] = r * rows + _local(pair_row[entry[k]], size, used, own_mark, own_start)
     return out

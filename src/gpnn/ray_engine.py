@@ -16,30 +16,39 @@ import os
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from .. import __version__
-from ..errors import InputError
-from ..files import reading, write_bytes
+from . import __version__
+from .errors import InputError
+from .files import reading, write_bytes
+from .plugins import load_plugins_of_parent
 
-__all__ = ["Files", "Task", "cluster", "has_gpus", "run_tasks"]
+__all__ = ["LOCAL", "Files", "RemoteTask", "cluster", "gpus_for", "run_tasks"]
+
+LOCAL = "local"
+"""The engine of this machine: processes."""
 
 Files = dict[str, bytes]
 """The files of a folder by their paths in it."""
 
 RETRIES = 3
 """Machines that a task may lose."""
+OLDEST = (2, 50)
+"""Of Ray."""
+AHEAD = 2
+"""Tasks per core of the cluster that are handed over before there is room."""
 POLL_SECONDS = 0.1
 ANSWER_SECONDS = 5.0
 """That an address may take to answer."""
 
 
 @dataclass(frozen=True)
-class Task:
+class RemoteTask:
     """Work to be done somewhere.
 
     Attributes:
@@ -60,7 +69,11 @@ class Task:
 
 @contextmanager
 def cluster(engine: str) -> Iterator[None]:
-    """Connect to the cluster of ``ray://HOST:PORT``; ``ray`` starts one on this machine."""
+    """Connect to the cluster of ``ray://HOST:PORT``; ``ray`` starts one on this machine, ``local``
+    does nothing."""
+    if engine == LOCAL:
+        yield
+        return
     address = engine.removeprefix("ray").removeprefix("://")
     if engine != "ray" and not (engine.startswith("ray://") and address):
         raise InputError(
@@ -70,6 +83,11 @@ def cluster(engine: str) -> Iterator[None]:
         import ray
     except ImportError:
         raise InputError("--engine ray needs Ray. Install gpnn with the extra ray.") from None
+    if tuple(map(int, ray.__version__.split(".")[:2])) < OLDEST:
+        raise InputError(
+            f"--engine ray needs Ray {OLDEST[0]}.{OLDEST[1]} or later; here is {ray.__version__}. "
+            "Install gpnn with the extra ray."
+        )
     if ray.is_initialized():  # by the program that calls
         yield
         return
@@ -80,11 +98,12 @@ def cluster(engine: str) -> Iterator[None]:
         options = {"address": address}
     try:
         ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         first = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise InputError(
-            f"Ray does not start with {engine}: {first}. Check with 'ray status', and run on a "
-            "machine of the cluster."
+            f"Ray does not start with {engine}: {first.rstrip('.')}. Check with 'ray status', run "
+            "on a machine of the cluster, and set RAY_AUTH_MODE=token where the cluster asks for "
+            "a token."
         ) from None
     try:
         yield
@@ -106,21 +125,25 @@ def _check_answers(address: str) -> None:
         ) from None
 
 
-def has_gpus() -> bool:
-    """Whether a machine of the cluster has a GPU."""
+def gpus_for(device: str) -> float:
+    """The GPUs that a task needs for ``--device``; ``auto`` takes one where the cluster has any."""
     import ray
 
-    return bool(ray.cluster_resources().get("GPU"))
+    there = bool(ray.cluster_resources().get("GPU"))
+    if device.startswith("cuda") and not there:
+        raise InputError(f"The cluster has no GPU for --device {device}.")
+    return float(there and (device == "auto" or device.startswith("cuda")))
 
 
 def run_tasks(
-    tasks: Sequence[Task],
+    tasks: Iterable[RemoteTask],
     most: int | None = None,
     tell: Callable[[int, str, Any], None] = lambda *_: None,
 ) -> Iterator[tuple[int, Any]]:
     """The number and the result of every task, as they finish; :func:`cluster` must be entered.
 
     Args:
+        tasks: taken as there is room for them, so that memory is bounded.
         most: tasks at once; as many as the cluster has room for.
         tell: called with a number and ``started`` or ``share`` with its value.
     """
@@ -130,34 +153,44 @@ def run_tasks(
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     office: Any = ray.remote(_Office).options(num_cpus=0, scheduling_strategy=here).remote()
     remote: Any = ray.remote(_work)
-    waiting = list(range(len(tasks)))[::-1]
+    waiting = enumerate(tasks)
+    own: dict[int, RemoteTask] = {}  # those at work
     running: dict[Any, int] = {}
     try:
-        while waiting or running:
-            while waiting and len(running) < (most or len(tasks)):
-                number = waiting.pop()
-                task = tasks[number]
+        while True:
+            for number, task in islice(waiting, max(0, (most or _room()) - len(running))):
+                own[number] = task
                 ray.get(office.keep.remote(number, read_folder(task.folder)))
                 options = remote.options(num_cpus=1, num_gpus=task.gpus, max_retries=RETRIES)
                 running[options.remote(office, number, task, __version__, _variables())] = number
+            if not running:
+                return
             ready, _ = ray.wait(list(running), timeout=POLL_SECONDS)
             for number, what, value in ray.get(office.drain.remote()):
-                if number not in running.values():
+                if number not in own:
                     continue  # sent before it ended, and come late
                 if what == "files":
-                    write_folder(tasks[number].folder, value)
+                    write_folder(own[number].folder, value)
                 else:
                     tell(number, what, value)
             for reference in ready:
                 number = running.pop(reference)
                 result, files = _result(reference)
-                write_folder(tasks[number].folder, files)
+                write_folder(own.pop(number).folder, files)
+                office.forget.remote(number)
                 yield number, result
     finally:
         for reference in running:
             with suppress(Exception):
                 ray.cancel(reference, force=True)
         ray.kill(office)
+
+
+def _room() -> int:
+    """Tasks that the machines of this moment can be given."""
+    import ray
+
+    return AHEAD * max(1, int(ray.cluster_resources().get("CPU", 0)))
 
 
 def _variables() -> dict[str, str]:
@@ -193,10 +226,15 @@ class _Office:
     def keep(self, number: int, files: Files) -> None:
         self.folders[number] = files
 
+    def forget(self, number: int) -> None:
+        self.folders.pop(number, None)
+
     def latest(self, number: int) -> Files:
         return self.folders[number]
 
     def tell(self, number: int, what: str, value: Any) -> None:
+        if number not in self.folders:
+            return  # it is over
         if what == "files":
             self.folders[number] = value
         self.events.append((number, what, value))
@@ -207,14 +245,12 @@ class _Office:
 
 
 def _work(
-    office: Any, number: int, task: Task, version: str, variables: dict[str, str]
+    office: Any, number: int, task: RemoteTask, version: str, variables: dict[str, str]
 ) -> tuple[Any, Files]:
     """At the worker: unpack the folder, do the work, send copies now and then; the result, and
     what the folder holds at last."""
     import ray
     import torch
-
-    from ..plugins import load_plugins_of_parent
 
     if version != __version__:
         raise InputError(
