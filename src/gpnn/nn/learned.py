@@ -36,7 +36,7 @@ from .lookup import lookup
 from .model import GPNN, MAX_HOPS
 from .parts import KINDS, PairEmbedding
 
-__all__ = ["CELLS", "Assignment", "LearnedGPNN"]
+__all__ = ["CELLS", "Assignment", "LearnedGPNN", "LearnedPairs", "spread"]
 
 CELLS = 1_024
 """Cells of the profile, at most."""
@@ -95,7 +95,7 @@ class Assignment(nn.Module):
         return LearnedScheme(**{n: getattr(self, n).double().cpu().numpy() for n in names})
 
 
-class _LearnedPairs(PairEmbedding):
+class LearnedPairs(PairEmbedding):
     """λ_E of cells, by the assignment; ``assigned`` is put in place for every batch."""
 
     assigned: Tensor
@@ -136,7 +136,7 @@ class LearnedGPNN(GPNN):
             )
         super().__init__(config, base)
         keys, hops = self._keys(), MAX_HOPS if config.structure.distances else 0
-        self.pair = _LearnedPairs(
+        self.pair = LearnedPairs(
             keys, config.hidden, config.edge_labels, hops, False, config.vertex_labels
         )
         self.assignment = Assignment(cells.colours, config.parts - 1)
@@ -152,7 +152,7 @@ class LearnedGPNN(GPNN):
                 value = getattr(module, name)
                 if value is not None:
                     full = f"{path}.{name}" if path else name
-                    values[full] = _spread(assigned, value, dim + assigned.dim() - 2)
+                    values[full] = spread(assigned, value, dim + assigned.dim() - 2)
         self._inside = True
         try:
             out: Tensor = functional_call(self, values, (replace(batch, terms=None),))
@@ -173,7 +173,7 @@ class LearnedGPNN(GPNN):
         return out.to(self.colour.dtype), learned
 
 
-def _spread(assigned: Tensor, value: Tensor, dim: int) -> Tensor:
+def spread(assigned: Tensor, value: Tensor, dim: int) -> Tensor:
     """A parameter of parts as one of cells: Σ_j P_cj W_j along a dimension."""
     moved = value.movedim(dim, assigned.dim() - 2)
     rest = moved.shape[assigned.dim() - 1 :]
