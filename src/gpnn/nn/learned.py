@@ -10,8 +10,11 @@ of the cells by the assignment :math:`P` [cells, k],
     \lambda_E(c, c') = \sum_{ij} P_{ci} P_{c'j}\, T_{i,\, kind(i, j),\, j},
 
 where the kind of an edge is *within* for i = j and *cross* else: an edge is cross with weight
-:math:`1 - \sum_j P_{cj} P_{c'j}`. Forward, P is the one-hot argmax; backward, it is the softmax of
-the scores (straight-through), so that what is trained is what is kept.
+:math:`1 - \sum_j P_{cj} P_{c'j}`. For the first 60 % of a training P is soft, the softmax of the
+scores over a temperature that falls from 1 to 0.05; scores start small, so that all cells start
+alike and a cell is not held by the part that it was drawn into. Then, and whenever the network is
+measured, P is the one-hot argmax; backward it is the softmax (straight-through), so that what is
+trained is what is kept.
 
 :meth:`LearnedGPNN.plain` is the same network as an ordinary GPNN of k parts.
 """
@@ -40,6 +43,10 @@ __all__ = ["CELLS", "Assignment", "LearnedGPNN", "LearnedPairs", "spread"]
 
 CELLS = 1_024
 """Cells of the profile, at most."""
+SOFT = 0.6
+"""The share of a training in which parts are soft."""
+COLD = 0.05
+"""The temperature at its end."""
 WITHIN, CROSS = 1, 2
 
 
@@ -65,12 +72,13 @@ class Assignment(nn.Module):
         self.first_bias = nn.Parameter(torch.empty(WIDTH))
         self.second = nn.Parameter(torch.empty(WIDTH, parts))
         self.second_bias = nn.Parameter(torch.empty(parts))
+        self.progress: tuple[Tensor, int] | None = None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         nn.init.normal_(self.first, std=len(PROFILE) ** -0.5)
         nn.init.normal_(self.first_bias, std=0.5)
-        nn.init.normal_(self.second, std=2 * WIDTH**-0.5)
+        nn.init.normal_(self.second, std=0.3 * WIDTH**-0.5)
         nn.init.zeros_(self.second_bias)
 
     def scores(self) -> Tensor:
@@ -85,6 +93,11 @@ class Assignment(nn.Module):
         hard = (scores.argmax(-1, keepdim=True) == parts).to(scores.dtype)
         soft = scores.softmax(-1)
         chosen = hard + (soft - soft.detach())  # exactly hard forward, soft backward
+        if self.training and self.progress is not None:
+            step, steps = self.progress
+            share = step / (SOFT * steps)
+            warm = (scores / COLD ** share.double()).softmax(-1)
+            chosen = torch.where(share < 1, warm, chosen)
         out = functional.pad(chosen, (0, 1, 0, 1))
         out[..., -1, -1] = 1.0
         return out.to(self.first.dtype)
@@ -141,6 +154,9 @@ class LearnedGPNN(GPNN):
         )
         self.assignment = Assignment(cells.colours, config.parts - 1)
         self._inside = False
+
+    def anneal(self, step: Tensor, steps: int) -> None:
+        self.assignment.progress = step, steps
 
     def forward(self, batch: GraphBatch) -> Tensor:
         if self._inside:

@@ -189,7 +189,6 @@ class MixedGPNN(GPNN):
         self.temperature.fill_(1.0)
 
     def anneal(self, step: Tensor, steps: int) -> None:
-        """Let the temperature fall while ``step`` [1], counted up in place, goes to ``steps``."""
         self._progress = step, steps
 
     def weights(self) -> Tensor:

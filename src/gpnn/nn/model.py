@@ -259,6 +259,10 @@ class GPNN(nn.Module):
         self.part_colours = self.part_colours[kept[:-1]]
         self._name_parts()
 
+    def anneal(self, step: Tensor, steps: int) -> None:
+        """Told before a training of so many steps; ``step`` [1] is counted up in place. For
+        networks whose parts or schemes harden."""
+
     def _drop_parts(self, kept: Tensor) -> None:
         keep_parts(self, kept)
 

@@ -7,7 +7,6 @@ from torch import Tensor, nn
 
 from ..data.tasks import higher_is_better
 from ..nn.batch import GraphBatch
-from ..nn.mixture import MixedGPNN
 from ..nn.model import GPNN
 from ..nn.norm import WeightedBatchNorm
 from ..nn.ranks import all_sum, ranks
@@ -48,8 +47,7 @@ class Trainer:
         seeds = torch.tensor([one.seed for one in replicas], device=device)
         rates = torch.tensor([one.dropout for one in replicas], dtype=torch.float64, device=device)
         self.net = stack(staged.nets, seeds, rates, self.step, self.source.stacked).to(device)
-        if isinstance(self.net, MixedGPNN):
-            self.net.anneal(self.step, self.steps * schedule.epochs)
+        self.net.anneal(self.step, self.steps * schedule.epochs)
         lr = torch.tensor([one.lr for one in replicas], dtype=torch.float64, device=device)
         decay = torch.tensor([one.weight_decay for one in replicas], dtype=torch.float64)
         self.adam = StackedAdamW(self.net, lr, decay.to(device), self.step, self.source.stacked)
