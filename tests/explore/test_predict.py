@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gpnn import InputError
@@ -12,6 +13,7 @@ from gpnn.explore.api import Api
 from gpnn.explore.gallery import gallery
 from gpnn.explore.parse import parse
 from gpnn.explore.predict import Predictor
+from gpnn.graph.partition import partition
 from gpnn.train.explain import explain
 from gpnn.train.fit import fit
 from gpnn.train.train_config import TrainConfig
@@ -100,6 +102,24 @@ def test_molecules_come_as_smiles(tmp_path):
     ):
         with pytest.raises(InputError, match=said):
             model.predict({"graph": bad})
+
+
+def test_the_scheme_of_a_learned_model_is_offered_and_colours(tmp_path):
+    samples = load_samples("planted:core,graphs=20")
+    fitted = fit(samples, {"scheme": "learned-3", "layers": 1, "hidden": 8},
+                 TrainConfig(epochs=1, device="cpu"), folder=tmp_path)  # fmt: skip
+    api = Api(predictor=Predictor(tmp_path))
+    name = fitted.loaded.config.structure.scheme
+    assert name in [row["name"] for row in api.get["/api/schemes"]()["schemes"]]
+    assert api.get["/api/start"]()["model"]["scheme"] == name
+    graph = {"n": 6, "edges": [[0, 1], [1, 2], [2, 0], [2, 3], [3, 4], [4, 5]]}
+    asked = {"graphs": [graph], "scheme": name, "interactions": "edges", "d": 1, "methods": []}
+    answer = api.post["/api/analyse"](asked)
+    [shown] = answer["graphs"]
+    ends = np.array(graph["edges"]).T
+    expected = partition(ends, name)
+    labels = [answer["parts"][p]["label"] for p in shown["part"]]
+    assert labels == [expected.labels[p] for p in expected.part]
 
 
 def test_a_folder_that_is_no_model(tmp_path):

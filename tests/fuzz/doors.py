@@ -684,9 +684,65 @@ def source_text(rng: Random, _: Path) -> Enter:
 
 
 @door
+def planted_source(rng: Random, _: Path) -> Enter:
+    """Against networkx: three edges leave the ring in class 1 of ``core``, and one in class 0."""
+    family = rng.choice(("core", "core", "degree", "triangle", "none", text(rng)))
+    count = rng.choice((4, 5, 9, text(rng), number(rng)))
+    count = 6 if isinstance(count, int) and count > 50 else count
+    more = rng.choice(("", f",graphs={count}", f",seed={number(rng)}", f",{text(rng)}"))
+    typed = f"planted:{family},graphs=4{more}" if rarely(rng, 0.5) else f"planted:{family}{more}"
+
+    def enter() -> None:
+        from gpnn.data.planted import read_planted
+
+        raw = read_planted(typed)
+        classes = raw.targets["class"]
+        assert len(raw.graphs) == len(classes) and abs(2 * classes.sum() - len(classes)) <= 1
+        if typed.startswith("planted:core"):
+            graph = nx.Graph(list(zip(*(e.tolist() for e in raw.graphs[0].edges()), strict=True)))
+            core = nx.core_number(graph)
+            cut = sum(core[u] != core[v] for u, v in graph.edges)
+            assert cut == (3 if classes[0] else 1)
+
+    return enter
+
+
+@door
+def learned_scheme(rng: Random, _: Path) -> Enter:
+    """The content of a model file, against the formula row by row."""
+    from gpnn.graph.learned import LearnedScheme, profile
+
+    shapes = ((6,), (6,), (6, 3), (3,), (3, 2), (2,))
+    names = ("shift", "scale", "first", "first_bias", "second", "second_bias")
+    draw = np.random.default_rng(rng.randrange(2**32))
+    drawn = {name: draw.normal(size=shape) for name, shape in zip(names, shapes, strict=True)}
+    drawn["scale"] = np.abs(drawn["scale"]) + 0.1
+    content: Any = {name: value.tolist() for name, value in drawn.items()}
+    changed = tree(rng, content) if rarely(rng, 0.8) else content
+    n = rng.randint(1, 6)
+    graph = simple(random_edges(rng, n), n)
+
+    def enter() -> None:
+        with np.errstate(all="ignore"):
+            found = LearnedScheme.from_dict(changed)
+            graphs = as_graphs(graph)
+            parts = found(graphs)
+            assert len(parts) == n and ((parts >= 0) & (parts < found.parts)).all()
+            if changed == content:
+                for row, part in zip(profile(graphs), parts, strict=True):
+                    x = (np.log(1.0 + row) - drawn["shift"]) / drawn["scale"]
+                    hidden = np.maximum(0, x @ drawn["first"] + drawn["first_bias"])
+                    scores = hidden @ drawn["second"] + drawn["second_bias"]
+                    assert scores[part] >= scores.max() - 1e-9
+
+    return enter
+
+
+@door
 def scheme_name(rng: Random, _: Path) -> Enter:
+    names = ("core", "degree", "wl-2", "ego-1", "learned-3", text(rng))
     typed = rng.choice(
-        (text(rng), "+".join(rng.choices(("core", "degree", "wl-2", "ego-1", text(rng)), k=3)))
+        (text(rng), "+".join(rng.choices(names, k=3)), "mix:" + ",".join(rng.choices(names, k=2)))
     )
 
     def enter() -> None:
@@ -794,8 +850,10 @@ def model_files(rng: Random, folder: Path) -> Enter:
 
     def enter() -> None:
         from gpnn import GPNNClassifier
+        from gpnn.cli._shared import scheme_rule
 
         found = GPNNClassifier.load(folder).predict_proba([nx.cycle_graph(3), nx.cycle_graph(4)])
+        assert partition([[0, 1], [1, 2]], scheme_rule(str(folder))).num_parts >= 1
         if b'"sha256"' in card:
             assert np.array_equal(found, answer)
         assert len(found) == 2 and np.isfinite(found).all()

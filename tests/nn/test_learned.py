@@ -123,6 +123,22 @@ def test_backward_is_that_of_the_softmax() -> None:
     assert np.array_equal(parts, hard[:-1, :-1].argmax(-1).numpy())
 
 
+def test_parts_are_soft_first_and_then_what_is_measured() -> None:
+    cells = np.random.default_rng(0).integers(0, 5, (7, len(PROFILE)))
+    torch.manual_seed(0)
+    assign = Assignment(np.unique(cells, axis=0), 3).double()
+    hard = assign().detach()
+    step = torch.zeros(1, dtype=torch.int64)
+    assign.progress = step, 100
+    assert torch.allclose(assign()[:-1, :-1], assign.scores().softmax(-1))
+    step += 30
+    cooler = (assign.scores() / 0.05**0.5).softmax(-1)
+    assert torch.allclose(assign()[:-1, :-1], cooler) and not torch.allclose(assign(), hard)
+    assert torch.equal(assign.eval()(), hard)
+    step += 30
+    assert torch.equal(assign.train()(), hard)
+
+
 def test_the_file_format_is_checked() -> None:
     content = drawn(1).to_dict()
     again = LearnedScheme.from_dict(content)

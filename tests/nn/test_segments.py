@@ -190,3 +190,47 @@ def test_weighted_normalisation_counts_rows():
     assert torch.allclose(plain_norm.running_var, again.running_var)
     ours.eval(), reference.eval()
     assert torch.allclose(ours(x, weight), reference(x))
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("stacked", [True, False])
+def test_a_feature_without_spread_becomes_the_bias(own, stacked):
+    torch.manual_seed(0)
+    flat = [0, 1, 3]
+    x = torch.full((2, 500, 4), 0.7)
+    x[..., 1] *= 1 + 2e-7 * torch.randn(500)
+    x[..., 2] = torch.linspace(5.0, 5.5, 500)
+    x[..., 3] = 0.0
+    x = (x if stacked else x[0]).requires_grad_()
+    norm = WeightedBatchNorm(4)
+    shape = (*x.shape[:-2], 4)
+    norm.weight, norm.bias = (
+        torch.nn.Parameter(torch.ones(shape)),
+        torch.nn.Parameter(torch.randn(shape)),
+    )
+    norm.running_mean, norm.running_var = torch.zeros(shape), torch.ones(shape)
+    expected = norm.bias.detach().unsqueeze(-2)[..., flat].expand(*x.shape[:-1], 3)
+    if own:
+        out = norm(x)
+    else:
+        running = (norm.running_mean, norm.running_var)
+        out = norm._plain(x, None, norm.weight, norm.bias, False, running)
+    assert torch.equal(out[..., flat], expected)
+    (slope,) = torch.autograd.grad((out * torch.randn_like(out)).sum(), x)
+    assert not slope[..., :2].any() and slope[..., 2].any()
+    norm.eval()
+    for factor in (1.0, 1 + 1e-6, 1.1):  # the first batch decides, before averages have settled
+        found = norm(x.detach() * factor)
+        assert torch.equal(found[..., flat], expected)
+        assert found[..., 2].std() > 0.1
+
+
+def test_a_batch_without_spread_among_others_changes_no_evaluation():
+    norm = WeightedBatchNorm(1)
+    for number in range(60):
+        torch.manual_seed(number)
+        norm(torch.randn(40, 1) * 2 + 3)
+    norm(torch.full((40, 1), 3.0))
+    norm.eval()
+    found = norm(torch.tensor([[1.0], [5.0]]))
+    assert torch.allclose(found, torch.tensor([[-1.0], [1.0]]), atol=0.2)

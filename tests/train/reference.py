@@ -43,6 +43,7 @@ def train_one_by_one(
         parameters = sum(p.numel() for p in net.parameters())
         run = OneModel(setup, replica, net, dtype)
         steps = schedule.steps_of(replica, samples.task.node_level)
+        net.anneal(run.step, steps * schedule.epochs)
         rate = torch.optim.SGD([torch.zeros(1)], lr=replica.lr)
         tired = None
         if schedule.plateau is not None and len(replica.valid):
@@ -68,6 +69,7 @@ class OneModel:
 
     def __init__(self, setup: Setup, replica: Replica, net: GPNN, dtype: torch.dtype) -> None:
         self.setup, self.net, self.dtype = setup, net, dtype
+        self.step = torch.zeros(1, dtype=torch.int64)
         self.shift, self.scale = (part.to(dtype) for part in setup.scaling(replica))
         self.adam = torch.optim.AdamW(parameter_groups(net, replica.weight_decay), replica.lr)
 
@@ -85,6 +87,7 @@ class OneModel:
             self.adam.zero_grad()
             loss.backward()
             self.adam.step()
+            self.step += 1
             losses.append(loss.detach())
         return float(torch.stack(losses).mean())
 

@@ -54,14 +54,27 @@ def test_a_learned_scheme_is_kept_with_the_model(
         load_model(tmp_path)
 
 
-def test_networks_side_by_side_learn_what_they_learn_alone() -> None:
-    samples = encode_samples(planted("core", 30))
-    together = fit(samples, SMALL, CONFIG, ensemble=2)
+def test_networks_side_by_side_learn_schemes_of_their_own() -> None:
+    """What they learn alone: ``test_replica_equality.py``, in double precision."""
+    together = fit(encode_samples(planted("core", 30)), SMALL, CONFIG, ensemble=2)
     names = [one.model.config.structure.scheme for one in together.loaded.members]
     assert len(set(names)) == 2
-    alone = fit(samples, SMALL, CONFIG)
-    first = together.loaded.predict_members(samples)[0]
-    assert torch.allclose(first, alone.loaded.predict(samples), atol=1e-4)
+
+
+def test_a_mixture_is_trained_annealed_and_kept(tmp_path: Path) -> None:
+    samples = encode_samples(planted("core", 30))
+    options = {**SMALL, "scheme": "mix:core,triangle"}
+    together = fit(samples, options, CONFIG, ensemble=2, folder=tmp_path)
+    first, second = together.loaded.about["mixture"]
+    assert first["schemes"] == ["core", "triangle"] and first != second
+    assert np.allclose(np.sum(first["weights"], 1), 1, atol=1e-3) and len(first["weights"]) == 3
+    assert 0.02 <= first["temperature"] < 1
+    alone = fit(samples, options, CONFIG)
+    members = together.loaded.predict_members(samples)
+    assert torch.allclose(members[0], alone.loaded.predict(samples), atol=1e-4)
+    loaded = load_model(tmp_path)
+    assert torch.equal(loaded.predict_members(samples), members)
+    assert loaded.model.temperature < 1
 
 
 def test_a_tree_imitates_what_a_tree_can() -> None:

@@ -61,6 +61,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "virtual node": ("classification", {"base": "gin", "virtual_node": True, "join": "inside"}),
     "scaled": ("regression", {"base": "gin", "part_weights": "scaled", "interactions": "cross"}),
+    "learned": ("classification", {"scheme": "learned-3", "interactions": "pairs"}),
+    "mixture": ("regression", {"scheme": "mix:core,triangle", "interactions": "edges"}),
     "labels": ("classification", {"base": "gine", "labels": True, "interactions": "edges"}),
 }
 

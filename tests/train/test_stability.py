@@ -12,13 +12,20 @@ import copy
 from dataclasses import replace
 from typing import Any
 
+import networkx as nx
+import numpy as np
 import pytest
 import torch
 
-from gpnn.data.samples import Samples
+from gpnn.data.raw import DEGREE, Raw
+from gpnn.data.samples import Samples, encode_samples
+from gpnn.graph.convert import as_graphs
+from gpnn.graph.graphs import Graphs
+from gpnn.train.fit import fit
 from gpnn.train.replica import Schedule
 from gpnn.train.setup import set_up
 from gpnn.train.stage import Staged, stage
+from gpnn.train.train_config import TrainConfig
 from gpnn.train.trainer import Trainer
 from train.sets import node_samples, samples, some_replicas
 from train.test_replica_equality import CASES, SMALL
@@ -79,3 +86,19 @@ def test_the_last_bits_of_the_first_weights_do_not_matter(case: str, decay: floa
     assert not torch.equal(plain, other)  # the change is there
     assert float((plain - other).abs().max()) < 1e-6
     assert float((plain - outcome(changed(staged, 1e-2))).abs().max()) > 1e-6  # and it can be seen
+
+
+@pytest.mark.parametrize("batch_size", [50, 2])
+def test_features_that_are_equal_everywhere_do_not_amplify_rounding(batch_size: int) -> None:
+    """In single precision; with few steps per epoch and with many (running averages)."""
+    made = [nx.random_regular_graph(3, 8 + 2 * (seed % 4), seed=seed) for seed in range(100)]
+    graphs = Graphs.concatenate([as_graphs(one) for one in made])
+    triangles = np.array([sum(nx.triangles(one).values()) > 0 for one in made], np.float64)
+    ids = tuple(map(str, range(len(made))))
+    nodes = graphs.degree[:, None].astype(np.int64)
+    data = encode_samples(
+        Raw(graphs, DEGREE, nodes, {"class": triangles}, ids, np.arange(len(made)))
+    )
+    options = {"base": "gin", "gpnn": False, "layers": 3, "hidden": 16}
+    found = fit(data, options, TrainConfig(epochs=4, batch_size=batch_size))
+    assert max(record["valid_loss"] for record in found.history) < 5

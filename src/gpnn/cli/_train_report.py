@@ -147,7 +147,7 @@ def document(source: str, samples: Samples, fitted: Fitted, folder: Path) -> dic
         "spread": {part: fitted.spread(part) for part in fitted.metrics},
         "members": list(fitted.members),
         "histories": list(fitted.histories),
-        **({"learned": about["learned"]} if "learned" in about else {}),
+        **{name: about[name] for name in ("learned", "mixture") if name in about},
     }
 
 
@@ -180,6 +180,9 @@ def show_fitted(fitted: Fitted, folder: Path, files: list[Path]) -> None:
     for number, one in enumerate(fitted.loaded.about.get("learned", ())):
         of = f" of network {number + 1}" if len(fitted.members) > 1 else ""
         show(*learned_lines(one, of))
+    for number, one in enumerate(fitted.loaded.about.get("mixture", ())):
+        of = f" of network {number + 1}" if len(fitted.members) > 1 else ""
+        show(*mixture_lines(one, of))
     show(f"model {folder}, {', '.join(map(str, files))}")
 
 
@@ -195,6 +198,16 @@ def learned_lines(learned: dict[str, Any], of: str = "") -> list[str]:
         f"a tree that gives the same part for {learned['fidelity']:.1%} of the vertices:",
         learned["tree"].rstrip(),
     ]
+
+
+def mixture_lines(mixture: dict[str, Any], of: str = "") -> list[str]:
+    """The weights of the schemes in every layer."""
+    lines = [f"mixture{of}:"]
+    for number, row in enumerate(mixture["weights"]):
+        shares = zip(mixture["schemes"], row, strict=True)
+        shown = ", ".join(f"{name} {share:.0%}" for name, share in shares)
+        lines.append(f"  {f'layer {number}' if number else 'first features'}: {shown}")
+    return lines
 
 
 def _one_network(fitted: Fitted) -> list[str]:

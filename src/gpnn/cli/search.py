@@ -157,8 +157,10 @@ def _recipe(dataset: str) -> Recipe:
 
 
 def _row(base: str, scheme: str, interactions: str, baseline: bool) -> Any:
+    from ..graph.learned import learned_parts
     from ..graph.refine import interaction_type
     from ..graph.schemes import get_scheme
+    from ..options import AUTO
     from ..reproduce.jobs import NAMES, PEERS, Row
 
     names = {ours: theirs for theirs, ours in NAMES.items()}
@@ -166,6 +168,11 @@ def _row(base: str, scheme: str, interactions: str, baseline: bool) -> Any:
         raise InputError(f"There is no base {base!r}. Choose one of {', '.join(names)}.")
     if baseline or names[base] in PEERS:
         return Row(names[base])
+    if scheme == AUTO or learned_parts(scheme):
+        raise InputError(
+            f"A search is for one fixed scheme; got --scheme {scheme}. Compare with 'gpnn bench "
+            f"schemes DATASET -m {scheme}': there every split has a choice or training of its own."
+        )
     return Row(names[base], get_scheme(scheme).name, interaction_type(interactions))
 
 

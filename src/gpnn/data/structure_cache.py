@@ -15,7 +15,7 @@ from ..graph.graphs import Graphs
 from ..graph.partition import Partition, partition
 from ..graph.peers.structure import PeerStructure
 from ..graph.readers.files import InputNote
-from ..graph.registry import get_scheme
+from ..graph.registry import get_scheme, mixed_schemes
 from ..graph.structure import Structure
 from ..nn.peers import PeerSpec
 from .cache import Arrays, key_of, recall, uses_cache
@@ -41,7 +41,7 @@ def cached_partition(graphs: Graphs, scheme: str) -> Partition:
     kept (see :data:`~gpnn.data.cache.WORTH`); orbits and ego graphs take longer. A scheme that a
     user registered is always computed: its name does not tell what it does.
     """
-    names = [part.strip() for part in scheme.split("+")]
+    names = [one.strip() for part in mixed_schemes(scheme) or [scheme] for one in part.split("+")]
     own = all(get_scheme(name).colour.__module__.startswith("gpnn.") for name in names)
     if not own or _computes(graphs):
         return partition(graphs, scheme)

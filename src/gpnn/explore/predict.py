@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..graph.registry import get_scheme, install_scheme, mixed_schemes
 from .request import MAX_EDGES, MAX_VERTICES, fields, read_graph, text
 
 __all__ = ["Predictor"]
@@ -26,6 +27,9 @@ class Predictor:
         self.loaded = load_model(folder)
         if self.loaded.encoder.task.node_level:
             raise InputError(f"{folder} predicts vertices; the explorer explains graphs.")
+        scheme = self.loaded.config.structure.scheme
+        if "+" in scheme or mixed_schemes(scheme):
+            install_scheme(get_scheme(scheme))  # offered beside the others
 
     def about(self) -> dict[str, Any]:
         """What the page says of the model before it is asked."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..graph.graphs import Graphs
 from ..graph.partition import Partition, partition
+from ..graph.registry import mixed_schemes
 
 __all__ = ["reasons"]
 
@@ -19,7 +20,7 @@ _Say = Callable[[Partition], list[str]]
 
 def reasons(cut: Partition) -> list[str]:
     """One sentence per vertex; for ``a+b`` those of a and of b."""
-    names = cut.scheme.name.split("+")
+    names = mixed_schemes(cut.scheme.name) or cut.scheme.name.split("+")
     if len(names) > 1:
         texts = [reasons(partition(cut.graphs, name)) for name in names]
         return ["; ".join(lines) for lines in zip(*texts, strict=True)]

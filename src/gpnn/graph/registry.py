@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,10 +28,12 @@ __all__ = [
     "get_scheme",
     "install_scheme",
     "list_schemes",
+    "mixed_schemes",
     "register_scheme",
 ]
 
 IntArray = NDArray[np.int64]
+MIX = "mix:"
 
 
 def _plain(row: Sequence[int]) -> str:
@@ -149,9 +151,13 @@ def list_schemes() -> list[Scheme | SchemeFamily]:
 
 
 def get_scheme(name: str | Scheme) -> Scheme:
-    """The scheme of that name; ``a+b`` is the common refinement of ``a`` and ``b``."""
+    """The scheme of that name; ``a+b`` is the common refinement of ``a`` and ``b``, and so is
+    ``mix:a,b``, of which a network has parameters by a and by b."""
     if isinstance(name, Scheme):
         return name
+    if members := mixed_schemes(name):
+        joint = _refinement([get_scheme(one) for one in members])
+        return replace(joint, name=MIX + ",".join(members))
     if "+" in name:
         return _refinement([get_scheme(part.strip()) for part in name.split("+")])
     found = _registry.get(name)
@@ -165,6 +171,18 @@ def get_scheme(name: str | Scheme) -> Scheme:
         f"There is no scheme '{name}'.{meant} Choose one of: {choices}; put a number for k or r; "
         "join several with '+', as in core+triangle."
     )
+
+
+def mixed_schemes(name: str) -> tuple[str, ...]:
+    """The schemes of a mixture ``mix:a,b``; none for any other scheme."""
+    if not name.startswith(MIX):
+        return ()
+    names = tuple(get_scheme(one.strip()).name for one in name.removeprefix(MIX).split(","))
+    if len(set(names)) < 2 or len(set(names)) < len(names):
+        raise InputError(
+            f"A mixture has two or more different schemes, as mix:core,degree; got {name!r}."
+        )
+    return names
 
 
 def _from_family(name: str) -> Scheme | None:

@@ -10,8 +10,11 @@ of the cells by the assignment :math:`P` [cells, k],
     \lambda_E(c, c') = \sum_{ij} P_{ci} P_{c'j}\, T_{i,\, kind(i, j),\, j},
 
 where the kind of an edge is *within* for i = j and *cross* else: an edge is cross with weight
-:math:`1 - \sum_j P_{cj} P_{c'j}`. Forward, P is the one-hot argmax; backward, it is the softmax of
-the scores (straight-through), so that what is trained is what is kept.
+:math:`1 - \sum_j P_{cj} P_{c'j}`. For the first 60 % of a training P is soft, the softmax of the
+scores over a temperature that falls from 1 to 0.05; scores start small, so that all cells start
+alike and a cell is not held by the part that it was drawn into. Then, and whenever the network is
+measured, P is the one-hot argmax; backward it is the softmax (straight-through), so that what is
+trained is what is kept.
 
 :meth:`LearnedGPNN.plain` is the same network as an ordinary GPNN of k parts.
 """
@@ -36,10 +39,14 @@ from .lookup import lookup
 from .model import GPNN, MAX_HOPS
 from .parts import KINDS, PairEmbedding
 
-__all__ = ["CELLS", "Assignment", "LearnedGPNN"]
+__all__ = ["CELLS", "Assignment", "LearnedGPNN", "LearnedPairs", "spread"]
 
 CELLS = 1_024
 """Cells of the profile, at most."""
+SOFT = 0.6
+"""The share of a training in which parts are soft."""
+COLD = 0.05
+"""The temperature at its end."""
 WITHIN, CROSS = 1, 2
 
 
@@ -65,12 +72,13 @@ class Assignment(nn.Module):
         self.first_bias = nn.Parameter(torch.empty(WIDTH))
         self.second = nn.Parameter(torch.empty(WIDTH, parts))
         self.second_bias = nn.Parameter(torch.empty(parts))
+        self.progress: tuple[Tensor, int] | None = None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         nn.init.normal_(self.first, std=len(PROFILE) ** -0.5)
         nn.init.normal_(self.first_bias, std=0.5)
-        nn.init.normal_(self.second, std=2 * WIDTH**-0.5)
+        nn.init.normal_(self.second, std=0.3 * WIDTH**-0.5)
         nn.init.zeros_(self.second_bias)
 
     def scores(self) -> Tensor:
@@ -85,6 +93,11 @@ class Assignment(nn.Module):
         hard = (scores.argmax(-1, keepdim=True) == parts).to(scores.dtype)
         soft = scores.softmax(-1)
         chosen = hard + (soft - soft.detach())  # exactly hard forward, soft backward
+        if self.training and self.progress is not None:
+            step, steps = self.progress
+            share = step / (SOFT * steps)
+            warm = (scores / COLD ** share.double()).softmax(-1)
+            chosen = torch.where(share < 1, warm, chosen)
         out = functional.pad(chosen, (0, 1, 0, 1))
         out[..., -1, -1] = 1.0
         return out.to(self.first.dtype)
@@ -95,7 +108,7 @@ class Assignment(nn.Module):
         return LearnedScheme(**{n: getattr(self, n).double().cpu().numpy() for n in names})
 
 
-class _LearnedPairs(PairEmbedding):
+class LearnedPairs(PairEmbedding):
     """λ_E of cells, by the assignment; ``assigned`` is put in place for every batch."""
 
     assigned: Tensor
@@ -136,11 +149,14 @@ class LearnedGPNN(GPNN):
             )
         super().__init__(config, base)
         keys, hops = self._keys(), MAX_HOPS if config.structure.distances else 0
-        self.pair = _LearnedPairs(
+        self.pair = LearnedPairs(
             keys, config.hidden, config.edge_labels, hops, False, config.vertex_labels
         )
         self.assignment = Assignment(cells.colours, config.parts - 1)
         self._inside = False
+
+    def anneal(self, step: Tensor, steps: int) -> None:
+        self.assignment.progress = step, steps
 
     def forward(self, batch: GraphBatch) -> Tensor:
         if self._inside:
@@ -152,7 +168,7 @@ class LearnedGPNN(GPNN):
                 value = getattr(module, name)
                 if value is not None:
                     full = f"{path}.{name}" if path else name
-                    values[full] = _spread(assigned, value, dim + assigned.dim() - 2)
+                    values[full] = spread(assigned, value, dim + assigned.dim() - 2)
         self._inside = True
         try:
             out: Tensor = functional_call(self, values, (replace(batch, terms=None),))
@@ -173,7 +189,7 @@ class LearnedGPNN(GPNN):
         return out.to(self.colour.dtype), learned
 
 
-def _spread(assigned: Tensor, value: Tensor, dim: int) -> Tensor:
+def spread(assigned: Tensor, value: Tensor, dim: int) -> Tensor:
     """A parameter of parts as one of cells: Σ_j P_cj W_j along a dimension."""
     moved = value.movedim(dim, assigned.dim() - 2)
     rest = moved.shape[assigned.dim() - 1 :]

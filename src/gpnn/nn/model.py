@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import InputError
+from ..graph.registry import mixed_schemes
 from ..graph.structure import Structure
 from ..graph.vocabulary import Vocabulary
 from .bases import StackedGNN, check_base, make_base
@@ -82,6 +83,11 @@ class GPNN(nn.Module):
             base = base if isinstance(base, nn.Module) else None
         elif options or isinstance(base, str):
             raise InputError("Give either a config or its fields by name, not both.")
+        if type(self) is GPNN and mixed_schemes(config.structure.scheme):
+            raise InputError(
+                f"{config.structure.scheme} is a mixture: make it with gpnn.nn.mixture.MixedGPNN, "
+                "or train it with gpnn.fit or an estimator."
+            )
         self.config = config
         self._set_colours(vocabulary)
         width, keys = config.hidden, self._keys()
@@ -248,10 +254,17 @@ class GPNN(nn.Module):
     def keep_parts(self, kept: Tensor) -> None:
         """Drop all parts but these, numbers in ascending order with the reserved one last: colours
         of the others become unseen."""
-        keep_parts(self, kept)
+        self._drop_parts(kept)
         self.config = replace(self.config, parts=len(kept))
         self.part_colours = self.part_colours[kept[:-1]]
         self._name_parts()
+
+    def anneal(self, step: Tensor, steps: int) -> None:
+        """Told before a training of so many steps; ``step`` [1] is counted up in place. For
+        networks whose parts or schemes harden."""
+
+    def _drop_parts(self, kept: Tensor) -> None:
+        keep_parts(self, kept)
 
     def forward(self, batch: GraphBatch) -> Tensor:
         batch = self._read(batch)
@@ -365,7 +378,7 @@ class GPNN(nn.Module):
     def interact(self, x: Tensor, batch: GraphBatch) -> list[Tensor]:
         """γ of every layer, each [n, hidden]."""
         self._check(batch)
-        gamma = lookup(self.colour, batch.part)
+        gamma = self._colours(batch)
         if not self.config.colours_only:
             gamma = gamma + x
         found: list[Tensor] = []
@@ -373,8 +386,7 @@ class GPNN(nn.Module):
             alpha = start = self._start(batch)
         edges = self._encoded_edges(batch) if self.config.inside else None
         everywhere = None
-        for number, (layer, block) in enumerate(zip(self.layers, self.blocks, strict=True)):
-            assert isinstance(layer, InteractionLayer)
+        for number, (layer, block) in enumerate(zip(self._rounds(), self.blocks, strict=True)):
             with beside:
                 alpha, of_alpha = layer.interactions(alpha, start, batch.rounds[number])
             beside.bring(*of_alpha)
@@ -391,12 +403,26 @@ class GPNN(nn.Module):
             found.append(gamma)
         return found
 
+    @property
+    def pairs(self) -> list[PairEmbedding]:
+        """Every λ_E of the network."""
+        return [self.pair] if self.config.gpnn else []
+
+    def _colours(self, batch: GraphBatch) -> Tensor:
+        """The vector of every vertex's part."""
+        return lookup(self.colour, batch.part)
+
+    def _rounds(self) -> list[Any]:
+        """The layers."""
+        return list(self.layers)
+
     def _check(self, batch: GraphBatch) -> None:
         """Refuse graphs that were prepared for another model."""
-        if len(batch.rounds) < len(self.layers):
+        layers = self.config.structure.layers
+        if len(batch.rounds) < layers:
             raise InputError(
                 f"The graphs were prepared for {len(batch.rounds)} layers and the model has "
-                f"{len(self.layers)}. Prepare them with layers={len(self.layers)}."
+                f"{layers}. Prepare them with layers={layers}."
             )
         if batch.terms is None:
             return

@@ -13,8 +13,10 @@ from .kernels.dispatch import as_cuda, fast, kernels
 from .linear import Linear
 from .ranks import all_sum, ranks
 
-__all__ = ["MLP", "WeightedBatchNorm", "activated", "spread_out"]
+__all__ = ["MLP", "WeightedBatchNorm", "activated", "flat", "spread_out"]
 
+FLAT = 32.0
+"""Roundings of the mean, as a share of it, up to which a standard deviation is none."""
 SINE = 4.0
 """The first scale of a normalisation before a sine: how many radians a standard deviation is."""
 
@@ -43,9 +45,12 @@ class WeightedBatchNorm(nn.Module):
         y_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}} \odot g + b
 
     A class of :math:`w` equal pairs gets weight :math:`w`, which makes the statistics those over
-    the pairs; a padded row gets weight 0. Running statistics follow PyTorch's convention (unbiased
-    variance, momentum 0.1). Stacked replicas have statistics of their own; processes that train
-    together (:mod:`gpnn.nn.ranks`) share them.
+    the pairs; a padded row gets weight 0. A feature with :math:`\sigma` below 32 roundings of
+    :math:`\mu` is constant: it becomes :math:`b`, in training as in evaluation, and gets no
+    gradient. :math:`1 / \sqrt\epsilon` would multiply its rounding by 300, and so would the next
+    normalisation. Running statistics follow PyTorch's convention (unbiased variance, momentum
+    0.1), save that a variance starts at 0 where the first batch has none. Stacked replicas have
+    statistics of their own; processes that train together (:mod:`gpnn.nn.ranks`) share them.
 
     Args:
         bias: whether there is a :math:`b`; without one it is zero.
@@ -87,7 +92,7 @@ class WeightedBatchNorm(nn.Module):
         running = (self.running_mean, self.running_var)
         if ranks() > 1:
             return self._plain(x, weight, self.weight, self.bias, relu, running)
-        rest: tuple[Any, ...] = (self.eps, self.momentum, relu)
+        rest: tuple[Any, ...] = (self.eps, flat(x), self.momentum, relu)
         if fast(x) and x.shape[1] and weight is not None:
             from .kernels.cuda import normalise
 
@@ -99,9 +104,14 @@ class WeightedBatchNorm(nn.Module):
             return out
         return self._plain(x, weight, self.weight, self.bias, relu, running)
 
+    def steep(self) -> Tensor:
+        """What the running statistics multiply a feature by, [..., features]."""
+        constant = _constant(self.running_var, self.running_mean)
+        return self.weight * torch.rsqrt(self.running_var + self.eps).masked_fill(constant, 0.0)
+
     def _scale(self, x: Tensor, relu: bool) -> Tensor:
         """By the running statistics."""
-        steep = self.weight * torch.rsqrt(self.running_var + self.eps)
+        steep = self.steep()
         shift = self.bias - self.running_mean * steep
         own = kernels(x)
         if own is not None and not as_cuda(x) and not torch.is_grad_enabled():
@@ -126,16 +136,28 @@ class WeightedBatchNorm(nn.Module):
             mean = all_sum((row @ x).squeeze(-2)) / total
             centred = x - mean.unsqueeze(-2)
             variance = all_sum((row @ centred.square()).squeeze(-2)) / total
-        scale = gain * torch.rsqrt(variance + self.eps)
+        constant = _constant(variance, mean)
+        scale = gain * torch.rsqrt(variance + self.eps).masked_fill(constant, 0.0)
         out = centred * scale.unsqueeze(-2) + bias.unsqueeze(-2)
         if running is not None:
             unbiased = variance.detach() * (total / (total - 1).clamp(min=1))
+            unbiased, first = unbiased.masked_fill(constant, 0.0), constant & (running[1] == 1)
             running[0].lerp_(mean.detach(), self.momentum)
-            running[1].lerp_(unbiased, self.momentum)
+            running[1].lerp_(unbiased, self.momentum).masked_fill_(first, 0.0)
         return torch.relu(out) if relu else out
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.weight.shape[-1]})"
+
+
+def flat(x: Tensor) -> float:
+    """Up to which share of μ² a variance is none."""
+    return float(FLAT * torch.finfo(x.dtype).eps) ** 2
+
+
+def _constant(variance: Tensor, mean: Tensor) -> Tensor:
+    """Which features are constant but for rounding; one that is zero counts as any other."""
+    return variance < flat(mean) * mean.square()
 
 
 class MLP(nn.Module):

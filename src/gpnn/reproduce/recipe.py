@@ -228,6 +228,12 @@ def read_recipe(path: str | Path) -> Recipe:
     content.setdefault("name", path.stem)
     content.setdefault("dataset", content["name"])
     try:
+        if "scheme" in content:
+            raise InputError(
+                "a recipe has no scheme: all methods of a table share it, and the table names the "
+                "scheme of each (gpnn search DATASET --scheme core). One that is chosen in every "
+                "fold from its training and validation samples: gpnn bench schemes DATASET -m auto."
+            )
         refuse_unknown(content, "a recipe", {"extends"} | _FIELDS)
         nested = content.pop("nested", {})
         refuse_unknown(nested, "nested", {f.name for f in fields(Space)})

@@ -11,7 +11,7 @@ from ..data.samples import Samples
 from ..graph.partition import partition
 from ..graph.structure import Structure
 from ..graph.vocabulary import Vocabulary
-from ..nn.model import GPNN
+from ..nn.mixture import make_gpnn
 from ..train.seeded import undrawn
 from ..train.setup import base_alone, model_config
 from .jobs import Job
@@ -25,15 +25,16 @@ def count_parameters(samples: Samples, options: Mapping[str, Any]) -> int:
     """Parameters of a network for these samples; nothing is allocated."""
     options = base_alone(options)
     scheme = Structure.split(options)[0].scheme
-    config = model_config(samples, _parts(samples, scheme) + 1, options)
+    cells = _cells(samples, scheme)
+    config = model_config(samples, cells.size + 1, options)
     with undrawn():
-        net = GPNN(replace(config, dropout=0.0))
+        net = make_gpnn(replace(config, dropout=0.0), None, cells)
     return sum(p.numel() for p in net.parameters())
 
 
 @lru_cache(maxsize=4)
-def _parts(samples: Samples, scheme: str) -> int:
-    return Vocabulary.fit(partition(samples.graphs, scheme)).size
+def _cells(samples: Samples, scheme: str) -> Vocabulary:
+    return Vocabulary.fit(partition(samples.graphs, scheme))
 
 
 def sized_options(samples: Samples, job: Job) -> dict[str, Any]:

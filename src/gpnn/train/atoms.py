@@ -126,7 +126,7 @@ def _of_batch(model: GPNN, batch: GraphBatch) -> tuple[Tensor, Tensor, Tensor]:
         h = h / batch.vertices[owner].clamp(min=1)
     reader = head.second if head.first is None else head.first
     if head.norm is not None:
-        h = h * (head.norm.weight * torch.rsqrt(head.norm.running_var + head.norm.eps))
+        h = h * head.norm.steep()
     u = h @ reader.weight.T
     if head.counts is not None and head.count_norm is not None:
         u = u + _component_terms(model, batch, rank, owner)
@@ -144,7 +144,7 @@ def _component_terms(model: GPNN, batch: GraphBatch, rank: Tensor, owner: Tensor
     """What the counts of components of a part add, shared by the vertices of the part."""
     head = model.head
     assert head.counts is not None and head.count_norm is not None
-    steep = head.count_norm.weight * torch.rsqrt(head.count_norm.running_var + head.count_norm.eps)
+    steep = head.count_norm.steep()
     part = batch.part[rank]
     key = owner * batch.components.shape[1] + part
     members = torch.bincount(key, minlength=batch.components.numel())[key]

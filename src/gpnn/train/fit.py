@@ -21,6 +21,7 @@ from ..files import writing
 from ..graph.readers.files import InputNote
 from ..graph.vocabulary import UnseenColours
 from ..nn.learned import LearnedGPNN
+from ..nn.mixture import MixedGPNN
 from ..nn.model import GPNN
 from ..nn.ranks import rank, together
 from ..nn.sampled import check_fanout
@@ -195,6 +196,7 @@ def _keep(
     """Networks with the parts they know alone, and their metrics."""
     samples = setup.samples
     learned: list[dict[str, Any]] = []
+    mixtures: list[dict[str, Any]] = []
     by_place: dict[int, tuple[Member, list[dict[str, Any]], int, int]] = {}
     seconds = 0.0
     for own, trained in found:
@@ -211,6 +213,8 @@ def _keep(
             else:
                 net.keep_parts(setup.own_parts(replicas[place]))
                 vocabulary = setup.own_vocabulary(replicas[place])
+            if isinstance(net, MixedGPNN):
+                mixtures.append(net.described())
             member = Member(net.eval(), vocabulary, *scaled)
             history = _history(trained, number, train)
             best, ran = trained.best_epoch[number], trained.epochs[number]
@@ -246,6 +250,7 @@ def _keep(
         "how": splits[0].how,
         "histories": [row[1] for row in rows],
         **({"learned": learned} if learned else {}),
+        **({"mixture": mixtures} if mixtures else {}),
         **facts,
     }
     loaded = replace(loaded, about=about)

@@ -34,6 +34,7 @@ from ..graph.learned import LearnedScheme, known_learned
 from ..graph.vocabulary import UnseenColours, Vocabulary
 from ..nn.bases import BASES
 from ..nn.config import GPNNConfig
+from ..nn.mixture import make_gpnn
 from ..nn.model import GPNN
 from ..nn.prepare import Prepared
 from ..nn.sampled import Sampler, check_fanout, read_fanout
@@ -330,7 +331,7 @@ def _check_size(config: GPNNConfig, tensors: Mapping[str, Tensor]) -> None:
 
 def _made(config: GPNNConfig, vocabulary: Vocabulary) -> GPNN:
     try:
-        return GPNN(config, vocabulary=vocabulary)
+        return make_gpnn(config, None, vocabulary)
     except (RuntimeError, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, InputError):
             raise

@@ -22,11 +22,13 @@ from ..data.tasks import Task
 from ..errors import InputError
 from ..graph.learned import learned_parts
 from ..graph.partition import Partition
+from ..graph.registry import mixed_schemes
 from ..graph.structure import Structure
 from ..graph.vocabulary import Vocabulary
 from ..nn.bases import BASES, known_bases
 from ..nn.config import GPNNConfig, Level, usual_weights
 from ..nn.learned import LearnedGPNN
+from ..nn.mixture import MixedGPNN, make_gpnn
 from ..nn.model import GPNN
 from ..nn.part_weights import forget_parts
 from ..nn.peers import PEERS, peer_of
@@ -173,9 +175,11 @@ class Setup:
             if self.learned:
                 net = LearnedGPNN(config, base, self.vocabulary)
             else:
-                net = GPNN(config, base, self.vocabulary)
+                net = make_gpnn(config, base, self.vocabulary)
         self._forget_labels(net, replica)
-        if self.config.gpnn and not self.learned:
+        if isinstance(net, MixedGPNN):
+            net.forget_cells(self._unseen(replica))
+        elif self.config.gpnn and not self.learned:
             forget_parts(net, self._unseen(replica))
         return net.to(dtype)
 
@@ -273,19 +277,21 @@ class Setup:
             for column, codes in enumerate(samples.x[torch.from_numpy(vertices)].unbind(1)):
                 known = codes.unique().long()
                 _zero_absent(net.encoder.table[net.encoder.rows(column)], known, 0)
-        if self.config.gpnn and net.pair.own_label is not None:
+        if self.config.gpnn and self.config.vertex_labels:
             known = torch.from_numpy(np.unique(label_codes(samples.x)[vertices])).long()
-            for table in (net.pair.own_label, net.pair.other_label):
-                assert table is not None
-                _zero_absent(table, known, 0)
+            for pair in net.pairs:
+                for table in (pair.own_label, pair.other_label):
+                    assert table is not None
+                    _zero_absent(table, known, 0)
         if samples.edge_labels is None or not self.config.edge_labels:
             return
         entries = vertices[samples.graphs.rows]
         seen = torch.from_numpy(np.unique(samples.edge_labels[entries]))
         if net.edge_encoder is not None and net.edge_encoder.table is not None:
             _zero_absent(net.edge_encoder.table, seen, 1)
-        if self.config.gpnn and net.pair.label is not None:
-            _zero_absent(net.pair.label, seen, 1)
+        for pair in net.pairs:
+            if pair.label is not None:
+                _zero_absent(pair.label, seen, 1)
 
 
 def _zero_absent(table: Tensor, codes: Tensor, first: int) -> None:
@@ -364,11 +370,11 @@ def set_up(
     else:
         cut = cached_partition(samples.graphs, _read_scheme(structure))
     parts = learned_parts(structure.scheme)
-    if parts:
+    if options.get("gpnn", True) and (parts or mixed_schemes(structure.scheme)):
         if structure.interactions == "cross":
+            why = "learns which edges are" if parts else "has several kinds of"
             raise InputError(
-                f"{structure.scheme} learns which edges are cross edges: use interactions 'edges' "
-                "or 'pairs'."
+                f"{structure.scheme} {why} cross edges: use interactions 'edges' or 'pairs'."
             )
         options |= {"component_feature": False, "part_weights": "own"}
     config = model_config(samples, (parts or cut.num_parts) + 1, options)

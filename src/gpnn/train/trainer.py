@@ -47,6 +47,7 @@ class Trainer:
         seeds = torch.tensor([one.seed for one in replicas], device=device)
         rates = torch.tensor([one.dropout for one in replicas], dtype=torch.float64, device=device)
         self.net = stack(staged.nets, seeds, rates, self.step, self.source.stacked).to(device)
+        self.net.anneal(self.step, self.steps * schedule.epochs)
         lr = torch.tensor([one.lr for one in replicas], dtype=torch.float64, device=device)
         decay = torch.tensor([one.weight_decay for one in replicas], dtype=torch.float64)
         self.adam = StackedAdamW(self.net, lr, decay.to(device), self.step, self.source.stacked)

@@ -124,7 +124,7 @@ async function start() {
   at("scheme").append(...schemes.map((s) => new Option(s.in_paper ? s.name : `${s.name} *`, s.name)));
   at("method").append(...about.methods.map((m) => new Option(m.title, m.name)));
   at("d").append(...Array.from({ length: about.limits.d }, (_, i) => new Option(String(i + 1), String(i + 1))));
-  change({ about, mode: "move" });
+  change({ about, mode: "move", ...(about.model ? { scheme: about.model.scheme } : {}) });
   listen();
   await listGallery();
   if (await restore()) return say("");

@@ -18,7 +18,7 @@ from gpnn.nn.grouped import _Backward, _GroupedLinear, grouped_linear
 from gpnn.nn.kernels.dispatch import INTERPRETED
 from gpnn.nn.linear import linear
 from gpnn.nn.lookup import lookup
-from gpnn.nn.norm import WeightedBatchNorm
+from gpnn.nn.norm import WeightedBatchNorm, flat
 from gpnn.nn.segments import Segments
 from gpnn.train.adamw import BETAS, EPS, StackedAdamW
 
@@ -176,6 +176,7 @@ def test_normalisation(replicas: int, rows: int, width: int, relu: bool) -> None
 
     torch.manual_seed(0)
     x, slope = torch.randn(replicas, rows, width) * 3 + 5, torch.randn(replicas, rows, width)
+    x[:, :, 3] = 0.7  # constant, not exactly so in a mean
     weight = torch.randint(0, 4, (replicas, rows)).float()
     gain, bias = torch.randn(2, replicas, width)
     plain = WeightedBatchNorm(width).double()
@@ -188,8 +189,9 @@ def test_normalisation(replicas: int, rows: int, width: int, relu: bool) -> None
     given = [part.to(DEVICE).requires_grad_() for part in (x, gain, bias)]
     mean, variance = torch.zeros(replicas, width).to(DEVICE), torch.ones(replicas, width).to(DEVICE)
     out = normalise(
-        given[0], weight.to(DEVICE), *given[1:], mean, variance, plain.eps, plain.momentum, relu
-    )
+        given[0], weight.to(DEVICE), *given[1:], mean, variance, plain.eps, flat(x), plain.momentum,
+        relu,
+    )  # fmt: skip
     out.backward(slope.to(DEVICE))
     close(out.detach(), expected.detach())
     assert exact.grad is not None and plain.weight.grad is not None and plain.bias.grad is not None

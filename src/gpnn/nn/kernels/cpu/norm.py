@@ -19,7 +19,7 @@ BLOCK = 64
 
 
 @jit
-def _apply(x, weight, gain, bias, running_mean, running_var, eps, momentum, relu, out, stats):
+def _apply(x, weight, gain, bias, running_mean, running_var, eps, flat, momentum, relu, out, stats):
     """``stats`` gets mean, 1/σ and Σ w."""
     replicas, rows, width = x.shape
     zero, unit = x.dtype.type(0), x.dtype.type(1)
@@ -52,13 +52,15 @@ def _apply(x, weight, gain, bias, running_mean, running_var, eps, momentum, relu
                 spread[c] += part[c]
         for c in range(width):
             variance = spread[c] / total
-            scale = 1 / np.sqrt(variance + eps)
+            constant = variance < flat * mean[c] * mean[c]
+            scale = 0.0 if constant else 1 / np.sqrt(variance + eps)
             stats[r, 0, c], stats[r, 1, c], stats[r, 2, c] = mean[c], scale, total
             steep[c] = scale * gain[r, c]
             shift[c] = bias[r, c] - mean[c] * scale * gain[r, c]
-            unbiased = variance * total / max(total - 1, 1.0)
+            unbiased = 0.0 if constant else variance * total / max(total - 1, 1.0)
+            pace = 1.0 if constant and running_var[r, c] == 1 else momentum
             running_mean[r, c] += momentum * (mean[c] - running_mean[r, c])
-            running_var[r, c] += momentum * (unbiased - running_var[r, c])
+            running_var[r, c] += pace * (unbiased - running_var[r, c])
         for i in range(rows):
             if relu:
                 for c in range(width):
@@ -128,6 +130,7 @@ class _Normalise(torch.autograd.Function):
         bias: Tensor,
         running: tuple[Tensor, Tensor],
         eps: float,
+        flat: float,
         momentum: float,
         relu: bool,
         plain: Any,
@@ -136,7 +139,7 @@ class _Normalise(torch.autograd.Function):
         out = torch.empty_like(x)
         stats = torch.empty(*gain.shape[:-1], 3, gain.shape[-1], dtype=torch.float64)
         arrays = [_stacked(part, 2).numpy() for part in (gain, bias, *running)]
-        _apply(_stacked(x, 3).numpy(), _weights(weight, x), *arrays, eps, momentum, relu,
+        _apply(_stacked(x, 3).numpy(), _weights(weight, x), *arrays, eps, flat, momentum, relu,
                _stacked(out, 3).numpy(), _stacked(stats, 3).numpy())  # fmt: skip
         ctx.save_for_backward(x, weight, gain, bias, out, stats)
         ctx.relu, ctx.plain = relu, plain
@@ -148,14 +151,14 @@ class _Normalise(torch.autograd.Function):
         if torch.is_grad_enabled():  # a second derivative is asked for: by the plain code
             again = ctx.plain(x, weight, gain, bias)
             slopes = torch.autograd.grad(again, (x, gain, bias), grad, create_graph=True)
-            return slopes[0], None, *slopes[1:], *(None,) * 5
+            return slopes[0], None, *slopes[1:], *(None,) * 6
         grad = grad.contiguous()
         into, of_gain, of_bias = (torch.empty_like(part) for part in (x, gain, gain))
         _unapply(_stacked(x, 3).numpy(), _weights(weight, x), _stacked(grad, 3).numpy(),
                  _stacked(out, 3).numpy(), _stacked(gain, 2).numpy(), _stacked(stats, 3).numpy(),
                  ctx.relu, _stacked(into, 3).numpy(), _stacked(of_gain, 2).numpy(),
                  _stacked(of_bias, 2).numpy())  # fmt: skip
-        return into, None, of_gain, of_bias, *(None,) * 5
+        return into, None, of_gain, of_bias, *(None,) * 6
 
 
 def normalise(
@@ -165,6 +168,7 @@ def normalise(
     bias: Tensor,
     running: tuple[Tensor, Tensor],
     eps: float,
+    flat: float,
     momentum: float,
     relu: bool,
     plain: Any,
@@ -176,7 +180,7 @@ def normalise(
 
     Shapes: x [(R,) rows, f], weight [(R,) rows], gain, bias and statistics [(R,) f].
     """
-    out: Tensor = _Normalise.apply(x, weight, gain, bias, running, eps, momentum, relu, plain)
+    out: Tensor = _Normalise.apply(x, weight, gain, bias, running, eps, flat, momentum, relu, plain)
     return out
 
 

@@ -61,8 +61,8 @@ def _moments(x, weight, parts, rows, width, span, spans, TALL: tl.constexpr,
 
 @triton.jit(do_not_specialize=["rows", "span", "spans"])
 def _apply(x, weight, parts, gain, bias, out, stats, running_mean, running_var, rows, width, span,
-           spans, eps, momentum, RELU: tl.constexpr, TALL: tl.constexpr, COLUMNS: tl.constexpr,
-           SPANS: tl.constexpr):  # fmt: skip
+           spans, eps, flat, momentum, RELU: tl.constexpr, TALL: tl.constexpr,
+           COLUMNS: tl.constexpr, SPANS: tl.constexpr):  # fmt: skip
     s, r = tl.program_id(0), tl.program_id(2).to(tl.int64)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     fits = column < width
@@ -76,7 +76,8 @@ def _apply(x, weight, parts, gain, bias, out, stats, running_mean, running_var, 
     mean = tl.sum(count * means, 0) / total
     off = means - mean[None, :]
     variance = (tl.sum(spread, 0) + tl.sum(count * off * off, 0)) / total
-    scale = 1 / tl.sqrt(variance + eps)
+    constant = variance < flat * mean * mean
+    scale = tl.where(constant, 0, 1 / tl.sqrt(variance + eps))
     own = r * width + column
     steep = scale * tl.load(gain + own, mask=fits, other=0)
     shift = tl.load(bias + own, mask=fits, other=0)
@@ -91,11 +92,12 @@ def _apply(x, weight, parts, gain, bias, out, stats, running_mean, running_var, 
         tl.store(stats + 3 * r * width + column, mean, mask=fits)
         tl.store(stats + (3 * r + 1) * width + column, scale, mask=fits)
         tl.store(stats + (3 * r + 2) * width + column, total, mask=fits)
-        unbiased = variance * total / tl.maximum(total - 1, 1)
+        unbiased = tl.where(constant, 0, variance * total / tl.maximum(total - 1, 1))
         old = tl.load(running_mean + own, mask=fits, other=0)
         tl.store(running_mean + own, old + momentum * (mean - old), mask=fits)
         old = tl.load(running_var + own, mask=fits, other=0)
-        tl.store(running_var + own, old + momentum * (unbiased - old), mask=fits)
+        pace = tl.where(constant & (old == 1), 1.0, momentum)
+        tl.store(running_var + own, old + pace * (unbiased - old), mask=fits)
 
 
 @triton.jit(do_not_specialize=["rows", "span", "spans"])
@@ -168,6 +170,7 @@ class _Normalise(torch.autograd.Function):
         running_mean: Tensor,
         running_var: Tensor,
         eps: float,
+        flat: float,
         momentum: float,
         relu: bool,
     ) -> Tensor:
@@ -181,7 +184,8 @@ class _Normalise(torch.autograd.Function):
         out = torch.empty_like(x)
         _moments[grid](x, weight, parts, rows, width, span, spans, TALL, columns)
         _apply[grid](x, weight, parts, gain, bias, out, stats, running_mean, running_var, rows,
-                     width, span, spans, eps, momentum, relu, TALL, columns, SPANS)  # fmt: skip
+                     width, span, spans, eps, flat, momentum, relu, TALL, columns,
+                     SPANS)  # fmt: skip
         ctx.save_for_backward(x, weight, gain, bias, stats)
         ctx.shape, ctx.relu = (grid, rows, width, span, spans, columns), relu
         return out
@@ -198,7 +202,7 @@ class _Normalise(torch.autograd.Function):
                       ctx.relu, TALL, columns)  # fmt: skip
         _unapply[grid](x, weight, grad, stats, gain, bias, parts, into, of_gain, of_bias, rows,
                        width, span, spans, ctx.relu, TALL, columns, SPANS)  # fmt: skip
-        return into, None, of_gain, of_bias, None, None, None, None, None
+        return into, None, of_gain, of_bias, *(None,) * 6
 
 
 def normalise(
@@ -209,13 +213,14 @@ def normalise(
     running_mean: Tensor,
     running_var: Tensor,
     eps: float,
+    flat: float,
     momentum: float,
     relu: bool,
 ) -> Tensor:
     """See :class:`gpnn.nn.norm.WeightedBatchNorm`, in training, stacked; the running statistics
     move on. Shapes: x [R, rows, f], weight [R, rows], gain, bias and statistics [R, f]."""
     out: Tensor = _Normalise.apply(
-        x.contiguous(), weight.contiguous(), gain, bias, running_mean, running_var, eps, momentum,
-        relu,
+        x.contiguous(), weight.contiguous(), gain, bias, running_mean, running_var, eps, flat,
+        momentum, relu,
     )  # fmt: skip
     return out
