@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from .kernels.dispatch import as_cuda, fast, kernels
 from .linear import Linear
 from .ranks import all_sum, ranks
+from .recompute import recomputing
 
 __all__ = ["MLP", "WeightedBatchNorm", "activated", "spread_out"]
 
@@ -84,7 +85,7 @@ class WeightedBatchNorm(nn.Module):
         x = x.to(self.weight.dtype)  # statistics stay in full precision under autocast
         if not self.training:
             return self._scale(x, relu)
-        running = (self.running_mean, self.running_var)
+        running = self._running()
         if ranks() > 1:
             return self._plain(x, weight, self.weight, self.bias, relu, running)
         rest: tuple[Any, ...] = (self.eps, self.momentum, relu)
@@ -129,13 +130,28 @@ class WeightedBatchNorm(nn.Module):
         scale = gain * torch.rsqrt(variance + self.eps)
         out = centred * scale.unsqueeze(-2) + bias.unsqueeze(-2)
         if running is not None:
-            unbiased = variance.detach() * (total / (total - 1).clamp(min=1))
-            running[0].lerp_(mean.detach(), self.momentum)
-            running[1].lerp_(unbiased, self.momentum)
+            _follow(running, mean.detach(), variance.detach(), total, self.momentum)
         return torch.relu(out) if relu else out
+
+    def follow(self, mean: Tensor, variance: Tensor, total: Tensor) -> None:
+        """Move the running statistics on; ``total``: what all rows count together."""
+        _follow(self._running(), mean, variance, total, self.momentum)
+
+    def _running(self) -> tuple[Tensor, Tensor]:
+        """The running statistics, or copies where they moved on before."""
+        own = (self.running_mean, self.running_var)
+        return (own[0].clone(), own[1].clone()) if recomputing() else own
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.weight.shape[-1]})"
+
+
+def _follow(
+    running: tuple[Tensor, Tensor], mean: Tensor, variance: Tensor, total: Tensor, momentum: float
+) -> None:
+    unbiased = variance * (total / (total - 1).clamp(min=1))
+    for own, new in zip(running, (mean, unbiased), strict=True):
+        own.lerp_(new.to(own.dtype), momentum)
 
 
 class MLP(nn.Module):
