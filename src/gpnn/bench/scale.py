@@ -27,7 +27,7 @@ __all__ = ["WORKLOADS", "Measured", "run_scale_bench", "to_markdown"]
 
 SECONDS = 1_800
 """A row that takes longer is given up."""
-RUNS, ENOUGH = 5, 20.0
+RUNS, ENOUGH = 3, 20.0
 """Runs of a row, of which the median counts; fewer once they have taken these seconds."""
 EXPONENT, TIMES_SAGE = 1.15, 8.0
 """Most of the growth on degrees 1 to 8, and of the sampled step as a multiple of SAGEConv's."""
@@ -97,23 +97,20 @@ def run_scale_bench(
 
 
 def _row(number: int) -> dict[str, Any]:
-    """A row, measured in a process of its own."""
-    one = WORKLOADS[number]
-    source = str(Path(__file__).parents[2])
-    path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
-    found: dict[str, Any] = {"seconds": None, "cpu": None, "peak_mb": None, "count": None}
-    note = None
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "gpnn.bench.scale", str(number)], capture_output=True, text=True,
-            timeout=SECONDS, env={**os.environ, "PYTHONPATH": path}, check=False,
-        )  # fmt: skip
-        if done.returncode:
-            note = (done.stderr.strip().splitlines() or ["failed"])[-1][:200]
+    """A row: the median of some runs, each in a process of its own."""
+    one, note = WORKLOADS[number], None
+    runs: list[dict[str, Any]] = []
+    while len(runs) < RUNS and sum(run["seconds"] for run in runs) < ENOUGH and note is None:
+        run = _run(number)
+        if isinstance(run, str):
+            note = run
         else:
-            found = json.loads(done.stdout.splitlines()[-1])
-    except subprocess.TimeoutExpired:
-        note = f"not finished in {SECONDS} s"
+            runs.append(run)
+    names = ("seconds", "cpu", "peak_mb", "count")
+    found: dict[str, Any] = dict.fromkeys(names)
+    for name in names:
+        values = [run[name] for run in runs if run[name] is not None]
+        found[name] = float(np.median(values)) if values else None
     rate = found["count"] / found["seconds"] if found["seconds"] else None
     return {
         "task": one.task, "workload": one.workload, "size": one.size, "unit": one.unit,
@@ -121,6 +118,23 @@ def _row(number: int) -> dict[str, Any]:
         "peak_mb": found["peak_mb"], "rate": rate, "most_seconds": one.limit[0],
         "most_mb": one.limit[1], "note": note,
     }  # fmt: skip
+
+
+def _run(number: int) -> dict[str, Any] | str:
+    """What a run measured, or why it did not."""
+    source = str(Path(__file__).parents[2])
+    path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "gpnn.bench.scale", str(number)], capture_output=True, text=True,
+            timeout=SECONDS, env={**os.environ, "PYTHONPATH": path}, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"not finished in {SECONDS} s"
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or ["failed"])[-1][:200]
+    measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return measured
 
 
 def _measure(number: int) -> dict[str, Any]:
@@ -132,12 +146,9 @@ def _measure(number: int) -> dict[str, Any]:
         before = _status("VmRSS")
     except OSError:
         pass
-    runs: list[tuple[float, float]] = []
-    while len(runs) < RUNS and sum(wall for wall, _ in runs) < ENOUGH:
-        wall, cpu = time.perf_counter(), time.process_time()
-        count = call()
-        runs.append((time.perf_counter() - wall, time.process_time() - cpu))
-    wall, cpu = (float(median) for median in np.median(np.array(runs), 0))
+    wall, cpu = time.perf_counter(), time.process_time()
+    count = call()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     peak = None if before is None else round(_status("VmHWM") / 1e6, 1)
     return {"seconds": wall, "cpu": cpu, "peak_mb": peak, "count": count}
 
@@ -176,8 +187,8 @@ def to_markdown(result: Mapping[str, Any], command: str) -> str:
     """A page: the rows, the exponents, the machine."""
     lines = [
         f"# `{command}`\n",
-        "Every row in a process of its own, kernels compiled before; the median of up to "
-        f"{RUNS} runs, fewer where they take more than {ENOUGH:.0f} s. *Seconds* are of the clock, "
+        f"The median of {RUNS} runs, each in a process of its own, kernels compiled before; of one "
+        f"run where it takes more than {ENOUGH:.0f} s. *Seconds* are of the clock, "
         "*processor* those of all cores together; *peak* is the memory of the whole process, in "
         "megabytes; a figure over the one it is held against is marked ✗.\n",
         "| task | workload | size | way | seconds | processor | peak, MB | per second | |",
