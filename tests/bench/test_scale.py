@@ -20,6 +20,7 @@ def test_graphs_are_as_they_say() -> None:
 
 def test_a_row_is_measured_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     number = [one.quick for one in scale.WORKLOADS].index(True)
+    monkeypatch.setattr(scale, "RUNS", 1)
     row = scale._row(number)
     assert row["note"] is None and row["seconds"] > 0 and row["rate"] > 0
     assert row["peak_mb"] is None or row["peak_mb"] > 100
@@ -35,6 +36,26 @@ def test_exponents_are_those_of_the_times() -> None:
     ]
     (found,) = scale._growth([*rows, {**rows[0], "way": "alone"}])
     assert np.isclose(found["exponent"], 1.1)
+
+
+def test_the_page_marks_what_is_over_its_limit() -> None:
+    """Growth on degrees 1 to 8, and steps against those of SAGEConv at the same size alone."""
+    row = {"unit": "edges", "peak_mb": None, "rate": None, "most_seconds": 2, "most_mb": None,
+           "note": None, "cpu_seconds": None}  # fmt: skip
+    steps = [
+        {**row, "task": scale.SAMPLED, "workload": "law", "size": size, "way": way, "seconds": time}
+        for size, way, time in ((10, "gpnn", 3.0), (10, scale.SAGE, 1.5), (20, "gpnn", 9.0))
+    ]
+    (found,) = scale._against_sage(steps)
+    assert found == {"size": 10, "times": 2.0, "most": scale.TIMES_SAGE}
+    growth = {"task": "step", "workload": scale.SPARSE, "way": "x", "exponent": 1.2, "most": 1.15,
+              "sizes": [10, 1_000]}  # fmt: skip
+    machine = {"processor": "a", "cores": 2, "system": "b", "python": "3", "versions": {}}
+    page = scale.to_markdown(
+        {"rows": steps, "growth": [growth], "against_sage": [found], "environment": machine}, "c"
+    )
+    assert "| 3.00 ✗ (of 2) | – |" in page and "| 1.50 (of 2) | – |" in page
+    assert "| 10 to 1,000 | 1.20 ✗ (of 1.15) |" in page and "| 10 | 2.0 (of 8) |" in page
 
 
 def test_an_unknown_word_is_refused() -> None:

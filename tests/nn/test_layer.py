@@ -10,7 +10,6 @@ import torch
 from gpnn.data.datasets import load_graphs
 from gpnn.errors import InputError
 from gpnn.graph.convert import as_graphs
-from gpnn.nn import memory
 from gpnn.nn.batch import PairRows
 from gpnn.nn.layer import InteractionLayer
 from gpnn.nn.model import GPNN
@@ -238,16 +237,6 @@ def test_many_parts_share_a_basis():
         assert torch.allclose(out[row], scale[j] * (x[row] @ weight + many.bias[j]))
     pair = PairEmbedding(torch.arange(parts), 4, factored=True)
     assert sum(p.numel() for p in pair.parameters()) == 4 * (2 * parts + 4)
-
-
-def test_what_does_not_fit_is_said_in_advance(monkeypatch):
-    monkeypatch.setattr(memory, "UNCHECKED", 0)
-    monkeypatch.setattr(memory, "free_bytes", lambda _: 2**20)
-    graphs = as_graphs([nx.complete_graph(20)])
-    ready = prepare(graphs, layers=1, direct=True)
-    model = GPNN(base=None, outputs=1, **ready.options)
-    with pytest.raises(InputError, match=r"make 7,600 tuples, which need about .* GiB are free"):
-        model(ready.batch())
 
 
 def test_repr_reset_and_bad_options():

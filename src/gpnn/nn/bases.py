@@ -20,6 +20,7 @@ from .block import Block, VirtualNode
 from .dropout import Dropout
 from .linear import Linear
 from .norm import MLP
+from .recompute import piece
 from .segments import Segments
 
 __all__ = [
@@ -216,20 +217,25 @@ class StackedGNN(nn.Module):
         self.virtual = nn.ModuleList(VirtualNode(width) for _ in range(virtual_node * (layers - 1)))
         self.dropout = Dropout(dropout)
 
-    def forward(self, x: Tensor, batch: GraphBatch, edges: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, batch: GraphBatch, edges: Tensor | None = None, again: bool = False
+    ) -> Tensor:
+        """With ``again`` layers are computed again for their gradient."""
         everywhere = None
-        for layer, conv in enumerate(self.convs):
+        for layer in range(len(self.convs)):
             if layer and len(self.virtual):
                 x, everywhere = self.virtual[layer - 1](x, everywhere, batch)
-            rows = batch.base_layer(layer)
-            y = conv(x, rows, edges)
-            if len(self.blocks):
-                x = self.blocks[layer](rows.own(x), y, rows)
-            elif layer < len(self.convs) - 1:
-                x = self.dropout(torch.relu(y), rows.vertex_id, layer)
-            else:
-                return y
+            x = piece(again, self._layer, layer, x, batch, edges)
         return x
+
+    def _layer(self, layer: int, x: Tensor, batch: GraphBatch, edges: Tensor | None) -> Tensor:
+        rows = batch.base_layer(layer)
+        y: Tensor = self.convs[layer](x, rows, edges)
+        if len(self.blocks):
+            return self.blocks[layer](rows.own(x), y, rows)
+        if layer < len(self.convs) - 1:
+            return self.dropout(torch.relu(y), rows.vertex_id, layer)
+        return y
 
     def __repr__(self) -> str:
         return (

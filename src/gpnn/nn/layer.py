@@ -8,11 +8,12 @@ from torch import Tensor, nn
 from ..options import RULES
 from .batch import AlphaRound, GraphBatch, PairRows, SampledRows
 from .linear import Linear, linear
-from .memory import check_tuples
+from .memory import tuple_chunk
 from .norm import MLP, WeightedBatchNorm, activated, spread_out
 from .pair_sum import pair_sum
 from .parts import PartLinear
-from .segments import Segments
+from .segments import Segments, bags
+from .tuple_sum import tuple_sums
 
 __all__ = ["InteractionLayer", "PairMLP", "PairMessage"]
 
@@ -107,6 +108,14 @@ def _flat(x: Tensor) -> Tensor:
     return x if x.dim() == 2 else x.flatten(0, -2)
 
 
+def _taken(sums: Tensor, pairs: AlphaRound) -> Tensor:
+    """Sums of classes, followed by those that they share, as sums of classes alone."""
+    if pairs.takes is None:
+        return sums
+    own = len(pairs.tuples.ptr) - 1
+    return pairs.takes.sum(sums[own:], onto=sums[:own])
+
+
 class InteractionLayer(nn.Module):
     r"""The interaction of vertices inside and across parts.
 
@@ -163,7 +172,7 @@ class InteractionLayer(nn.Module):
         super().__init__()
         for name, value in (("combine", combine), ("pair_update", pair_update)):
             RULES[name].read(name, value)
-        self.features, self.pair_update = features, pair_update
+        self.features, self.pair_update, self.sine = features, pair_update, sine
         self.epsilon = nn.Parameter(torch.zeros(()))
         self.mu = nn.Parameter(torch.zeros(()))
         self.beta = MLP(features, features, features)
@@ -227,19 +236,39 @@ class InteractionLayer(nn.Module):
 
     def interact(self, alpha: Tensor, pairs: AlphaRound) -> Tensor:
         """Equation 2, once per class: the α of the classes of this round."""
-        check_tuples(pairs.tuple_weight.numel(), alpha)
+        own, factor = pairs.previous.sum(alpha), 1 + self.mu
+        chunk = tuple_chunk(pairs.tuple_weight.numel(), alpha)
+        if chunk is None:
+            total = self._met_at_once(alpha, pairs, own, factor)
+        else:
+            total = self._met_in_chunks(alpha, pairs, chunk) + factor * own
+        out: Tensor = self.psi(total, pairs.weight)
+        return out
+
+    def _met_at_once(self, alpha: Tensor, pairs: AlphaRound, own: Tensor, factor: Tensor) -> Tensor:
+        """(1 + μ) α plus Σ φ over the tuples of every class."""
         if self.phi is None:
             met = pairs.met.sum(alpha.repeat_interleave(2, dim=-2))
         else:
             met = self.phi(pairs.met.sum(self.phi.members(alpha)), pairs.tuple_weight)
-        own, factor = pairs.previous.sum(alpha), 1 + self.mu
         if pairs.takes is None or pairs.shared is None:
-            total = pairs.tuples.sum(met, own, factor)
-        else:
-            common = pairs.takes.sum(pairs.shared.sum(met), own, factor)
-            total = pairs.tuples.sum(met, common)
-        out: Tensor = self.psi(total, pairs.weight)
-        return out
+            return pairs.tuples.sum(met, own, factor)
+        common = pairs.takes.sum(pairs.shared.sum(met), own, factor)
+        return pairs.tuples.sum(met, common)
+
+    def _met_in_chunks(self, alpha: Tensor, pairs: AlphaRound, chunk: int) -> Tensor:
+        """Σ φ over the tuples of every class, with few tuples in memory. The last map of φ is
+        linear, so it is taken of the sums: a class of n tuples gets n times its bias."""
+        phi = self.phi
+        members = alpha.repeat_interleave(2, 0) if phi is None else phi.members(alpha)
+        norm = None if phi is None else phi.norm
+        sums = _taken(tuple_sums(members, norm, self.sine, pairs, chunk), pairs)
+        if phi is None:
+            return sums
+        each = sums.new_ones(len(pairs.tuple_weight), 1)
+        counts = [bags(each, where) for where in (pairs.tuples, pairs.shared) if where is not None]
+        count = _taken(torch.cat(counts), pairs)
+        return linear(sums, phi.second.weight) + count * phi.second.bias
 
     def __repr__(self) -> str:
         return (

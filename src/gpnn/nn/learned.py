@@ -176,6 +176,9 @@ class LearnedGPNN(GPNN):
             self._inside = False
         return out
 
+    def _again(self, batch: GraphBatch, like: Tensor) -> bool:
+        return False  # the parameters of cells are there during a call alone
+
     @torch.no_grad()
     def plain(self) -> tuple[GPNN, LearnedScheme]:
         """The same network as an ordinary GPNN under the scheme that was learned."""

@@ -1,4 +1,4 @@
-"""Say what a step would need before it is killed for it."""
+"""How much of a large batch a step holds at a time."""
 
 from __future__ import annotations
 
@@ -7,28 +7,54 @@ from torch import Tensor
 
 from ..errors import InputError
 from ..sizes import available_bytes
+from .batch import GraphBatch
+from .ranks import ranks
 
-__all__ = ["check_tuples"]
+__all__ = ["recomputes", "tuple_chunk"]
 
 LIVE_ROWS = 6
 """Rows of the network's width that a tuple (α_vw, α_uw) keeps alive in a training step."""
-UNCHECKED = 2**30
+MOST, CHUNK = 2**31, 2**28
+"""Bytes of such rows that a layer may hold on a CPU, and of a chunk where it may not. On a GPU it
+may hold what is free there."""
+VERTEX_ROWS, CLASS_ROWS = 20, 10
+"""Rows that a vertex keeps alive in every layer, base GNN included, and a class in its own."""
 
 
-def check_tuples(tuples: int, like: Tensor) -> None:
-    """Refuse a layer whose tuples alone would not fit the memory of the device."""
+def tuple_chunk(tuples: int, like: Tensor) -> int | None:
+    """How many tuples a layer may hold at a time where it may not hold all, or ``None``. The chunks
+    are the same on every CPU, so results do not depend on what else runs there.
+
+    Stacked replicas and several processes take all tuples at once, or are refused.
+    """
     if torch.compiler.is_compiling():
-        return
-    need = LIVE_ROWS * tuples * like.shape[-1] * like.element_size()
-    if need < UNCHECKED:
-        return
+        return None
+    row = LIVE_ROWS * like.shape[-1] * like.element_size()
+    need = row * tuples
+    if need <= MOST:
+        return None
     free = free_bytes(like.device)
+    if like.dim() == 2 and ranks() == 1:
+        if like.device.type == "cpu":
+            return max(1, CHUNK // row)
+        return None if need <= free else max(1, free // 4 // row)
     if need > free:
         raise InputError(
             f"The pairs of this batch make {tuples:,} tuples, which need about "
             f"{need / 2**30:,.1f} GiB; {free / 2**30:,.1f} GiB are free. Use smaller batches, a "
-            "smaller d or width, or interactions='cross'."
+            "smaller d or width, interactions='cross', or train one network in one process."
         )
+    return None
+
+
+def recomputes(batch: GraphBatch, width: int, like: Tensor) -> bool:
+    """Whether a network keeps only what its layers hand on to each other, because what else a step
+    would keep is more than half of the memory that is free."""
+    if torch.compiler.is_compiling() or like.dim() > 2 or not torch.is_grad_enabled():
+        return False
+    rows = sum(CLASS_ROWS * len(one.weight) + VERTEX_ROWS * batch.num_nodes for one in batch.rounds)
+    need = rows * width * like.element_size()
+    return need > MOST and need > free_bytes(like.device) // 2
 
 
 def free_bytes(device: torch.device) -> int:

@@ -25,9 +25,11 @@ from .head import Head
 from .layer import InteractionLayer
 from .linear import Linear
 from .lookup import lookup
+from .memory import recomputes
 from .part_weights import draw_parts, keep_parts, part_keys
 from .parts import PairEmbedding
 from .peers import Peer, Shape, VertexPeer
+from .recompute import piece
 
 __all__ = ["GPNN"]
 
@@ -270,7 +272,8 @@ class GPNN(nn.Module):
         batch = self._read(batch)
         if isinstance(self.base, Peer) and not isinstance(self.base, VertexPeer):
             return self.head.finish(self._peer_rows(self.base, self._encoded(batch), batch), batch)
-        return self.head(self._embedded(batch), batch)
+        blocks = self._embedded(batch)
+        return piece(self._again(batch, blocks[0]), self.head, blocks, batch)
 
     def embed(self, batch: GraphBatch) -> Tensor:
         """h_v of every vertex, [n, features], in the batch's own order (sorted by part)."""
@@ -326,7 +329,10 @@ class GPNN(nn.Module):
             return self._run_own_base(x, batch)
         if batch.base_layers:  # the first rows are the nearest
             x = x[: len(batch.base_layers[0].neighbours.back_ptr) - 1]
-        return self.base(x, batch, self._encoded_edges(batch))
+        return self.base(x, batch, self._encoded_edges(batch), self._again(batch, x))
+
+    def _again(self, batch: GraphBatch, like: Tensor) -> bool:
+        return recomputes(batch, self.config.hidden, like)
 
     def _peer_rows(self, peer: Peer, x: Tensor, batch: GraphBatch) -> Tensor:
         """Rows of vertices, or of graphs, whichever the peer has."""
@@ -385,16 +391,16 @@ class GPNN(nn.Module):
         with Branch("interactions", batch.start) as beside:
             alpha = start = self._start(batch)
         edges = self._encoded_edges(batch) if self.config.inside else None
-        everywhere = None
-        for number, (layer, block) in enumerate(zip(self._rounds(), self.blocks, strict=True)):
+        everywhere, again = None, self._again(batch, gamma)
+        for number, layer in enumerate(self._rounds()):
             with beside:
-                alpha, of_alpha = layer.interactions(alpha, start, batch.rounds[number])
+                alpha, of_alpha = piece(
+                    again, layer.interactions, alpha, start, batch.rounds[number]
+                )
             beside.bring(*of_alpha)
             if number and len(self.virtual):
                 gamma, everywhere = self.virtual[number - 1](gamma, everywhere, batch)
-            rows = batch.layer(number)
-            new = layer.combine(gamma, of_alpha, rows, batch.rounds[number].own)
-            new = block(rows.own(gamma), new, rows)
+            new = piece(again, self._combined, layer, number, gamma, of_alpha, batch)
             if self.config.inside:
                 assert isinstance(self.base, StackedGNN)
                 own = self.base.convs[number](gamma, batch, edges)
@@ -415,6 +421,20 @@ class GPNN(nn.Module):
     def _rounds(self) -> list[Any]:
         """The layers."""
         return list(self.layers)
+
+    def _combined(
+        self,
+        layer: Any,
+        number: int,
+        gamma: Tensor,
+        of_alpha: tuple[Tensor, ...],
+        batch: GraphBatch,
+    ) -> Tensor:
+        """γ' of a layer: Equations 1 and 3, then what surrounds them."""
+        rows = batch.layer(number)
+        new = layer.combine(gamma, of_alpha, rows, batch.rounds[number].own)
+        out: Tensor = self.blocks[number](rows.own(gamma), new, rows)
+        return out
 
     def _check(self, batch: GraphBatch) -> None:
         """Refuse graphs that were prepared for another model."""

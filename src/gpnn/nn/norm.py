@@ -12,8 +12,17 @@ from torch import Tensor, nn
 from .kernels.dispatch import as_cuda, fast, kernels
 from .linear import Linear
 from .ranks import all_sum, ranks
+from .recompute import recomputing
 
-__all__ = ["MLP", "WeightedBatchNorm", "activated", "flat", "spread_out"]
+__all__ = [
+    "MLP",
+    "WeightedBatchNorm",
+    "activated",
+    "constant",
+    "flat",
+    "inverse_deviation",
+    "spread_out",
+]
 
 FLAT = 32.0
 """Roundings of the mean, as a share of it, up to which a standard deviation is none."""
@@ -89,7 +98,7 @@ class WeightedBatchNorm(nn.Module):
         x = x.to(self.weight.dtype)  # statistics stay in full precision under autocast
         if not self.training:
             return self._scale(x, relu)
-        running = (self.running_mean, self.running_var)
+        running = self._running()
         if ranks() > 1:
             return self._plain(x, weight, self.weight, self.bias, relu, running)
         rest: tuple[Any, ...] = (self.eps, flat(x), self.momentum, relu)
@@ -106,8 +115,7 @@ class WeightedBatchNorm(nn.Module):
 
     def steep(self) -> Tensor:
         """What the running statistics multiply a feature by, [..., features]."""
-        constant = _constant(self.running_var, self.running_mean)
-        return self.weight * torch.rsqrt(self.running_var + self.eps).masked_fill(constant, 0.0)
+        return self.weight * inverse_deviation(self.running_mean, self.running_var, self.eps)
 
     def _scale(self, x: Tensor, relu: bool) -> Tensor:
         """By the running statistics."""
@@ -136,15 +144,20 @@ class WeightedBatchNorm(nn.Module):
             mean = all_sum((row @ x).squeeze(-2)) / total
             centred = x - mean.unsqueeze(-2)
             variance = all_sum((row @ centred.square()).squeeze(-2)) / total
-        constant = _constant(variance, mean)
-        scale = gain * torch.rsqrt(variance + self.eps).masked_fill(constant, 0.0)
+        scale = gain * inverse_deviation(mean, variance, self.eps)
         out = centred * scale.unsqueeze(-2) + bias.unsqueeze(-2)
         if running is not None:
-            unbiased = variance.detach() * (total / (total - 1).clamp(min=1))
-            unbiased, first = unbiased.masked_fill(constant, 0.0), constant & (running[1] == 1)
-            running[0].lerp_(mean.detach(), self.momentum)
-            running[1].lerp_(unbiased, self.momentum).masked_fill_(first, 0.0)
+            _follow(running, mean.detach(), variance.detach(), total, self.momentum)
         return torch.relu(out) if relu else out
+
+    def follow(self, mean: Tensor, variance: Tensor, total: Tensor) -> None:
+        """Move the running statistics on; ``total``: what all rows count together."""
+        _follow(self._running(), mean, variance, total, self.momentum)
+
+    def _running(self) -> tuple[Tensor, Tensor]:
+        """The running statistics, or copies where they moved on before."""
+        own = (self.running_mean, self.running_var)
+        return (own[0].clone(), own[1].clone()) if recomputing() else own
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.weight.shape[-1]})"
@@ -155,9 +168,25 @@ def flat(x: Tensor) -> float:
     return float(FLAT * torch.finfo(x.dtype).eps) ** 2
 
 
-def _constant(variance: Tensor, mean: Tensor) -> Tensor:
+def constant(mean: Tensor, variance: Tensor) -> Tensor:
     """Which features are constant but for rounding; one that is zero counts as any other."""
     return variance < flat(mean) * mean.square()
+
+
+def inverse_deviation(mean: Tensor, variance: Tensor, eps: float) -> Tensor:
+    """1/σ; 0 for a feature that is constant."""
+    return torch.rsqrt(variance + eps).masked_fill(constant(mean, variance), 0.0)
+
+
+def _follow(
+    running: tuple[Tensor, Tensor], mean: Tensor, variance: Tensor, total: Tensor, momentum: float
+) -> None:
+    unbiased = (variance * (total / (total - 1).clamp(min=1))).to(running[1].dtype)
+    mean, variance = mean.to(running[0].dtype), variance.to(running[1].dtype)
+    none = constant(mean, variance)
+    first = none & (running[1] == 1)
+    running[0].lerp_(mean, momentum)
+    running[1].lerp_(unbiased.masked_fill(none, 0.0), momentum).masked_fill_(first, 0.0)
 
 
 class MLP(nn.Module):

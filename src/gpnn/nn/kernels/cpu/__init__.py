@@ -9,10 +9,11 @@ from .codes import add_rows, sum_rows
 from .dropout import drop
 from .norm import normalise, scale_rows
 from .pairs import pair_slopes, pair_sums
-from .sums import replica_dots, segment_sums
+from .sums import add_to_rows, replica_dots, segment_sums
 
 __all__ = [
     "add_rows",
+    "add_to_rows",
     "drop",
     "normalise",
     "pair_slopes",

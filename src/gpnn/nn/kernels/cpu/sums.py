@@ -7,7 +7,7 @@ from torch import Tensor
 
 from .jit import jit
 
-__all__ = ["NO_NUMBERS", "replica_dots", "segment_sums"]
+__all__ = ["NO_NUMBERS", "add_to_rows", "replica_dots", "segment_sums"]
 
 NO_ROWS = {kind: torch.zeros(0, 0, dtype=kind).numpy() for kind in (torch.float32, torch.float64)}
 NO_NUMBERS = {kind: rows.reshape(0) for kind, rows in NO_ROWS.items()}
@@ -53,6 +53,26 @@ def _dots(x, y, out):
         for i in range(x.shape[1]):
             total += x[r, i] * y[r, i]
         out[r] = total
+
+
+@jit
+def _add(x, target, ptr, weight, out):
+    for i in range(len(ptr) - 1):
+        for e in range(ptr[i], ptr[i + 1]):
+            row = target[e]
+            if len(weight):
+                for c in range(x.shape[1]):
+                    out[row, c] += weight[e] * x[i, c]
+            else:
+                for c in range(x.shape[1]):
+                    out[row, c] += x[i, c]
+
+
+def add_to_rows(x: Tensor, target: Tensor, ptr: Tensor, weight: Tensor | None, out: Tensor) -> None:
+    """Add row i of x to the rows of ``out`` that its entries ``ptr[i]:ptr[i + 1]`` name.
+    Shapes: x [rows, f], target and weight [entries], ptr [rows + 1]."""
+    numbers = NO_NUMBERS[x.dtype] if weight is None else weight.numpy()
+    _add(x.contiguous().numpy(), target.numpy(), ptr.numpy(), numbers, out.numpy())
 
 
 def segment_sums(
