@@ -176,7 +176,7 @@ class LearnedGPNN(GPNN):
             self._inside = False
         return out
 
-    def _again(self, batch: GraphBatch, like: Tensor) -> bool:
+    def _again(self, _batch: GraphBatch, _like: Tensor, /) -> bool:
         return False  # the parameters of cells are there during a call alone
 
     @torch.no_grad()

@@ -331,7 +331,7 @@ class GPNN(nn.Module):
             x = x[: len(batch.base_layers[0].neighbours.back_ptr) - 1]
         return self.base(x, batch, self._encoded_edges(batch), self._again(batch, x))
 
-    def _again(self, batch: GraphBatch, like: Tensor) -> bool:
+    def _again(self, batch: GraphBatch, like: Tensor, /) -> bool:
         return recomputes(batch, self.config.hidden, like)
 
     def _peer_rows(self, peer: Peer, x: Tensor, batch: GraphBatch) -> Tensor:
