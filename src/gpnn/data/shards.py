@@ -202,7 +202,7 @@ def prepare_table(
         structure: what networks will read of the graphs.
         shards: how many pieces are prepared apart; 8,192 rows each by default.
         jobs: shards at once, each in a process; one, or as many as a cluster has room for.
-        engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see :mod:`gpnn.ray_engine`.
+        engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see ``gpnn.ray_engine``.
         started: called with the rows that are done and all; ``report``: with those that are done.
     """
     path, folder = user_path(source), Path(out)

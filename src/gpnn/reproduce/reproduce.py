@@ -56,7 +56,7 @@ def reproduce(
         data: the folder with datasets.
         quick: a small sample, marked as such.
         processes: jobs at once; one, or as many as a cluster has room for.
-        engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see :mod:`gpnn.ray_engine`.
+        engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see ``gpnn.ray_engine``.
         minutes: after which no more work is begun, and running work is stored and stopped.
         fresh: discard existing records and start over.
         recipes: in place of the package's, by name.

@@ -82,7 +82,7 @@ def run_search(
             training that is done.
         finished: called with every trial that is new.
         samples: what is trained on, instead of the dataset of the recipe.
-        engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see :mod:`gpnn.ray_engine`; every set of
+        engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see ``gpnn.ray_engine``; every set of
             trials is a task of its own there.
     """
     if minutes is not None and not minutes > 0:
