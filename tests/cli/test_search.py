@@ -67,6 +67,8 @@ def test_mistakes(gpnn: Callable[..., object], tmp_path: Path) -> None:
     out = ("--out", tmp_path / "out")
     assert "There is no recipe 'nope'" in gpnn("search", "nope", *out).err
     assert "There is no base 'mlp'" in gpnn("search", "MUTAG", "--base", "mlp", *out).err
+    refused = gpnn("search", "MUTAG", "--scheme", "auto", *out)
+    assert "A search is for one fixed scheme; got --scheme auto" in refused.err
     assert "no scheme 'x'" in gpnn("search", "MUTAG", "--scheme", "x", *out).err
     absent = gpnn("search", "MUTAG", "--space", tmp_path / "none.toml", *out)
     assert (absent.code, "Cannot read the search space" in absent.err) == (2, True)

@@ -52,6 +52,7 @@ def test_a_file_extends_another(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("depth = 3", "depth is no field of a recipe. Fields are"),
+        ("scheme = 'auto'", "a recipe has no scheme.*gpnn bench schemes DATASET -m auto"),
         ("layers = 0", "layers must be a whole number from 1 to 32; got 0"),
         ("d = 9", "d must be a whole number from 1 to 5; got 9"),
         ("hidden = 0", "hidden must be a whole number from 1; got 0"),
