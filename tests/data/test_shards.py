@@ -266,6 +266,46 @@ def test_refusals(tmp_path: Path, table: Path) -> None:
     assert shards.ROWS == 8_192
 
 
+def test_a_fresh_start_spares_what_is_not_its_own(table: Path, tmp_path: Path) -> None:
+    (tmp_path / "shards").mkdir()
+    kept = (tmp_path / "precious.npy", tmp_path / "shards" / "old.txt")
+    for path in kept:
+        path.write_text("mine")
+    with pytest.raises(InputError, match="is not empty"):
+        prepare_table(str(table), tmp_path, target="y", structure=STRUCTURE, fresh=True)
+    assert [path.read_text() for path in kept] == ["mine", "mine"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"structure": Structure("auto")}, "no scheme 'auto'"),
+        ({"task": "regression", "target": "kind"}, "needs numbers"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_is_written(
+    table: Path, tmp_path: Path, wrong: dict[str, Any], said: str
+) -> None:
+    named = tmp_path / "named.csv"
+    lines = table.read_text().splitlines()
+    kinds = ["kind", *("ab"[k % 2] for k in range(len(lines)))]
+    named.write_text("\n".join(f"{line},{kind}" for line, kind in zip(lines, kinds, strict=False)))
+    out = tmp_path / "out"
+    with pytest.raises(InputError, match=said):
+        prepare_table(str(named), out, **{"target": "y", **wrong})
+    assert not out.exists()
+    prepare_table(str(named), out, target="kind", structure=STRUCTURE)
+
+
+def test_a_table_without_labels(tmp_path: Path) -> None:
+    bare = tmp_path / "bare.smi"
+    bare.write_text("CC\nCCO\n")
+    with pytest.raises(InputError, match="no labels to learn from"):
+        prepare_table(str(bare), tmp_path / "out")
+    with pytest.raises(InputError, match=r"There is no file .*bare\.sni.*Did you mean"):
+        prepare_table(str(tmp_path / "bare.sni"), tmp_path / "out")
+
+
 def test_a_sorted_table_trains_as_well_as_a_shuffled_one(tmp_path: Path) -> None:
     """The target is the number of atoms; both tables have the same rows to validate with."""
     rng = random.Random(2)

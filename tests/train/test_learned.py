@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
 
+from gpnn import GPNNClassifier
 from gpnn.data.planted import planted
 from gpnn.data.samples import encode_samples
 from gpnn.errors import InputError
@@ -15,6 +17,8 @@ from gpnn.graph.partition import partition
 from gpnn.train.describe_learned import tree_of
 from gpnn.train.fit import fit
 from gpnn.train.model_file import CARD, load_model
+from gpnn.train.replica import Replica
+from gpnn.train.setup import set_up
 from gpnn.train.train_config import TrainConfig
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -59,6 +63,19 @@ def test_networks_side_by_side_learn_schemes_of_their_own() -> None:
     together = fit(encode_samples(planted("core", 30)), SMALL, CONFIG, ensemble=2)
     names = [one.model.config.structure.scheme for one in together.loaded.members]
     assert len(set(names)) == 2
+
+
+def test_test_graphs_do_not_change_where_learning_starts() -> None:
+    """Of complete graphs in the test part nothing may be seen."""
+    own = [nx.gnp_random_graph(12, 0.25, seed=k) for k in range(40)]
+    replica = Replica(np.arange(30), np.arange(30, 40), np.arange(0), 0, 0.01, 0.0, 0.0)
+    starts = []
+    for others in ([nx.path_graph(8)] * 6, [nx.complete_graph(30)] * 6):
+        samples, _ = GPNNClassifier().prepare([*own, *others], [0, 1] * 23)
+        scheme = set_up(samples, SMALL, [replica]).network(replica).assignment.learned()
+        starts.append(scheme)
+    assert np.array_equal(starts[0].shift, starts[1].shift)
+    assert np.array_equal(starts[0].scale, starts[1].scale)
 
 
 def test_a_mixture_is_trained_annealed_and_kept(tmp_path: Path) -> None:

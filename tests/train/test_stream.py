@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from gpnn.data.samples import load_samples
 from gpnn.errors import InputError
 from gpnn.journal import names
+from gpnn.pool import ordered_map
 from gpnn.train import stream
 from gpnn.train.answers import answer_header, answer_rows
 from gpnn.train.fit import fit
@@ -127,6 +129,28 @@ def test_notes_are_told_once_for_the_whole_table(model: Path, tmp_path: Path) ->
     with pytest.warns(UserWarning) as whole:
         at_once(load_model(model), path)
     assert sorted(texts) == sorted(str(one.message) for one in whole)
+
+
+def test_a_failure_that_no_row_causes_keeps_what_is_done(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, out = tmp_path / "t.csv", tmp_path / "o.csv"
+    path.write_text("smiles\n" + "CCO\n" * 8)
+    monkeypatch.setattr(stream, "PIECE", 4)
+
+    def killed(*words: Any) -> Iterator[Any]:
+        yield next(ordered_map(*words))
+        raise InputError("A worker process was killed.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(stream, "ordered_map", killed)
+        with pytest.raises(InputError, match="was killed"):
+            predict_table(model, str(path), out, smiles="smiles", strict=True, device="cpu")
+    assert all(one.exists() for one in names(out))
+    predict_table(model, str(path), out, smiles="smiles", strict=True, device="cpu")
+    assert len(read(out)) == 8 + 1
+    with pytest.raises(InputError, match="kept twice"):
+        predict_table(model, str(path), out, keep=["smiles", "smiles"], device="cpu")
 
 
 def test_refusals(model: Path, tmp_path: Path) -> None:

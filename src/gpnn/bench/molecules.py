@@ -26,6 +26,7 @@ import torch
 from scipy.stats import t as student
 from torch import Tensor
 
+from .. import __version__
 from ..data.samples import Samples, load_samples
 from ..data.split import Split, calibration_splits, make_split
 from ..data.tasks import Task, higher_is_better
@@ -175,7 +176,8 @@ def _key(name: str, samples: Samples, split: Split, config: TrainConfig) -> str:
     facts: dict[str, Any] = {"method": name, "split": split.digest(), "seed": config.seed}
     data = samples
     if name in ("gpnn", "base", "ensemble"):
-        facts |= {"train": asdict(config), "model": MOLECULES if name != "base" else {}}
+        own = MOLECULES if name != "base" else {}
+        facts |= {"train": asdict(config), "model": own, "version": __version__}
     else:
         data = replace(samples, descriptors=None)
     return hashlib.sha256(json.dumps([data.digest(), facts]).encode()).hexdigest()[:16]

@@ -86,7 +86,7 @@ class PreparedSamples(Samples):
         vocabulary = vocabulary or Vocabulary.fit(self.cut)
         index = vocabulary._look_up(self.cut.parts)
         components, part = arrays["components"], self.cut.part
-        if vocabulary.size != self.cut.num_parts:
+        if not np.array_equal(index, np.arange(vocabulary.size)):
             part = index.astype(np.int32)[part]
             components = np.zeros((len(graphs), vocabulary.size + 1), np.int32)
             np.add.at(components.T, index, arrays["components"].T[:-1])

@@ -27,7 +27,14 @@ from .table import TableChoice
 from .tasks import Task, get_task
 
 __all__ = [
-    *("Samples", "encode_descriptors", "encode_samples", "fit_descriptors", "load_dataset"),
+    *(
+        "RowsRefused",
+        "Samples",
+        "encode_descriptors",
+        "encode_samples",
+        "fit_descriptors",
+        "load_dataset",
+    ),
     *("load_samples", "tell_skipped", "without_edge_labels"),
 ]
 
@@ -338,6 +345,10 @@ def _tell_skipped(raw: Raw, strict: bool, source: str) -> None:
     tell_skipped(raw.skipped[:SHOWN], len(raw.skipped), total, strict, source)
 
 
+class RowsRefused(InputError):
+    """Rows of a table cannot be used."""
+
+
 def tell_skipped(
     first: Sequence[Skipped], count: int, total: int, strict: bool, source: str
 ) -> None:
@@ -348,9 +359,9 @@ def tell_skipped(
     more = f"; and {count - len(first):,} more" if count > len(first) else ""
     which_rows = f"{count:,} of {total:,} rows of {source}"
     if strict:
-        raise InputError(
+        raise RowsRefused(
             f"{which_rows} cannot be used ({shown}{more}). Fix them, or leave out --strict."
         )
     if count == total:
-        raise InputError(f"No row of {source} can be used ({shown}{more}).")
+        raise RowsRefused(f"No row of {source} can be used ({shown}{more}).")
     warnings.warn(f"{which_rows} are skipped ({shown}{more}).", InputNote, stacklevel=4)

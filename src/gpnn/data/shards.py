@@ -24,12 +24,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ..errors import InputError
-from ..files import user_path, write_text
+from ..files import exists, user_path, write_text
 from ..graph.classes import interaction_classes
 from ..graph.partition import partition, unique_rows
 from ..graph.readers.files import InputNote
+from ..graph.schemes import get_scheme
 from ..graph.structure import Structure
 from ..lock import locked
 from ..options import Whole
@@ -44,6 +46,7 @@ from .pieces import Piece, TableFile
 from .raw import MOLECULE, Skipped
 from .samples import SHOWN, tell_skipped
 from .scaffolds import canonical
+from .sources import no_source
 from .table import TableChoice, choose_targets, is_table, read_piece, smiles_name, split_parts
 from .targets import MISSING
 from .tasks import Task, get_task
@@ -210,6 +213,9 @@ def prepare_table(
     jobs = Maybe(Whole(1)).read("jobs", jobs)
     if structure.walks:
         raise InputError("gpnn prepare stores no random walks. Leave out walks.")
+    get_scheme(structure.scheme)
+    if source != "-" and path.suffix and not exists(path):
+        raise InputError(no_source(source, "Name a table."))
     if not (source == "-" or (path.is_file() and is_table(path))):
         raise InputError(
             f"{source} is no table of molecules. gpnn prepare takes CSV, SDF, Parquet."
@@ -219,10 +225,15 @@ def prepare_table(
     table = TableFile(path)
     at = smiles_name(path, table.names, table.head, smiles)
     wanted = None if target is None else [target] if isinstance(target, str) else list(target)
-    columns, ragged = _texts(table, at)
+    columns, ragged = _texts(table, at, wanted, split_column)
     split = split_parts(path, columns, ragged, split_column)
     names = choose_targets(path, table.names, columns, at, wanted)
+    if not names:
+        raise InputError(f"{source} has no labels to learn from: its one column is {at!r}.")
     columns = {name: columns[name] for name in names}
+    reasons = _without_label(columns, ragged)
+    labelled = [row for row in range(table.rows) if row not in reasons and row not in ragged]
+    _encoded(columns, labelled, task, source)  # refused before any work is done
     count = Whole(1).read("shards", shards) if shards is not None else -(-table.rows // ROWS)
     size = -(-table.rows // count)
     run = {
@@ -236,10 +247,10 @@ def prepare_table(
         if (folder / MANIFEST).is_file():
             known = read_manifest(folder)
             check_npy(folder, known["files"], LAST)
+            shutil.rmtree(folder / "shards", ignore_errors=True)
             if started is not None:
                 started(table.rows, table.rows)
             return known
-        reasons = _without_label(columns, ragged)
         inside = folder / "shards"
         numbers = range(-(-table.rows // size))
         done = {k for k in numbers if _is_whole(inside / str(k))}
@@ -266,9 +277,16 @@ def prepare_table(
         return manifest
 
 
-def _texts(table: TableFile, smiles: str) -> tuple[dict[str, list[str]], dict[int, int]]:
-    """All columns but the SMILES, and ragged rows."""
-    columns: dict[str, list[str]] = {name: [] for name in table.names if name != smiles}
+def _texts(
+    table: TableFile, smiles: str, targets: Sequence[str] | None, split: str | None
+) -> tuple[dict[str, list[str]], dict[int, int]]:
+    """The columns that may be targets or the split, and ragged rows."""
+    columns: dict[str, list[str]] = {
+        name: []
+        for name in table.names
+        if name != smiles
+        and (targets is None or name in (*targets, split) or name.lower() == "split")
+    }
     ragged: dict[int, int] = {}
     for piece in table.pieces(ROWS):
         for name, values in columns.items():
@@ -333,12 +351,11 @@ def _make_away(
 
 def _check_run(folder: Path, run: Mapping[str, Any], fresh: bool) -> None:
     """Refuse another run in the folder, or forget it."""
-    if fresh:
-        for name in (MANIFEST, RUN):
-            (folder / name).unlink(missing_ok=True)
-        for path in folder.glob("*.npy"):
-            path.unlink()
+    if fresh and ((folder / MANIFEST).is_file() or (folder / RUN).is_file()):
+        for path in (folder / MANIFEST, *folder.glob("*.npy")):
+            path.unlink(missing_ok=True)
         shutil.rmtree(folder / "shards", ignore_errors=True)
+        (folder / RUN).unlink(missing_ok=True)  # last: until then the folder is known as ours
     here = json.loads(json.dumps(run))
     if (folder / RUN).is_file():
         there = read_json(folder / RUN, Table(more=Anything()), LAST)
@@ -393,6 +410,26 @@ def _digest(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+def _encoded(
+    columns: Mapping[str, list[str]], rows: Sequence[int], task: str | None, source: str
+) -> tuple[Tensor, Task, tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Labels of some rows, the task and its classes."""
+    if len(rows) < 2:
+        raise InputError(f"{source} holds {len(rows)} labelled graphs: too few to learn from.")
+    own = {name: labels.column([values[k] for k in rows]) for name, values in columns.items()}
+    kind = get_task(task) if task is not None else labels.infer_task(own)
+    if kind.node_level or (kind.has_classes and len(own) > 1):
+        raise InputError(f"The task {kind} does not fit the targets {', '.join(own)}.")
+    classes = labels.class_names(next(iter(own.values()))) if kind.has_classes else ()
+    mixed = labels.mixed_classes(own) if kind is Task.MIXED else ()
+    y, bad = labels.encode(own, kind, classes, mixed)
+    if bad:
+        row, why = next(iter(bad.items()))
+        raise InputError(f"Row {rows[row] + 1} of {source}: {why}. Fix or remove it.")
+    labels.check_labels(y, kind, classes, ())
+    return y, kind, classes, mixed
+
+
 def _join(
     folder: Path,
     shards: Sequence[Shard],
@@ -407,20 +444,7 @@ def _join(
 ) -> dict[str, Any]:
     """Arrays of the whole set, and the manifest that is written last."""
     rows = np.concatenate([shard["rows"] for shard in shards]).astype(np.int64)
-    chosen = rows.tolist()
-    found = {name: labels.column([values[k] for k in chosen]) for name, values in columns.items()}
-    kind = get_task(task) if task is not None else labels.infer_task(found)
-    if kind.node_level or (kind.has_classes and len(found) > 1):
-        raise InputError(f"The task {kind} does not fit the targets {', '.join(found)}.")
-    classes = labels.class_names(next(iter(found.values()))) if kind.has_classes else ()
-    mixed = labels.mixed_classes(found) if kind is Task.MIXED else ()
-    y, bad = labels.encode(found, kind, classes, mixed)
-    if bad:
-        row, why = next(iter(bad.items()))
-        raise InputError(f"Row {chosen[row] + 1} of {source}: {why}. Fix or remove it.")
-    if len(rows) < 2:
-        raise InputError(f"{source} holds {len(rows)} labelled graphs: too few to learn from.")
-    labels.check_labels(y, kind, classes, ())
+    y, kind, classes, mixed = _encoded(columns, rows.tolist(), task, source)
     width = shards[0]["nodes"].shape[1]
     values = [np.unique(np.concatenate([np.unique(s["nodes"][:, k]) for s in shards])) for k in
               range(width)]  # fmt: skip
@@ -428,7 +452,7 @@ def _join(
     parts = unique_rows(np.concatenate([s["parts"] for s in shards]).astype(np.int64))[0]
     encoder = Encoder(
         MOLECULE, kind, tuple(tuple(own.tolist()) for own in values), tuple(bonds.tolist()),
-        class_names=classes, target_names=tuple(found), smiles=smiles, mixed=mixed,
+        class_names=classes, target_names=tuple(columns), smiles=smiles, mixed=mixed,
     )  # fmt: skip
     joint = _Joint(folder, shards, structure, values, bonds, parts)
     files = joint.write(y.numpy(), rows, None if split is None else np.array(split)[rows])

@@ -166,7 +166,8 @@ def get_scheme(name: str | Scheme) -> Scheme:
     made = _from_family(name)
     if made is not None:
         return made
-    choices, meant = ", ".join(_registry), did_you_mean(name, _registry)
+    known = [one for one in _registry if not one.startswith("learned-")]
+    choices, meant = ", ".join(known), did_you_mean(name, known)
     raise InputError(
         f"There is no scheme '{name}'.{meant} Choose one of: {choices}; put a number for k or r; "
         "join several with '+', as in core+triangle."

@@ -64,10 +64,9 @@ class Assignment(nn.Module):
     def __init__(self, colours: np.ndarray[Any, Any], parts: int) -> None:
         super().__init__()
         self.register_buffer("cells", torch.from_numpy(colours.copy()))
-        logs = torch.log1p(self.cells.double())
-        self.register_buffer("shift", logs.mean(0))
-        spread = logs.std(0, correction=0)
-        self.register_buffer("scale", torch.where(spread > 0, spread, 1.0))
+        self.register_buffer("shift", torch.zeros(len(PROFILE), dtype=torch.float64))
+        self.register_buffer("scale", torch.ones(len(PROFILE), dtype=torch.float64))
+        self.standardise(torch.arange(len(self.cells)))
         self.first = nn.Parameter(torch.empty(len(PROFILE), WIDTH))
         self.first_bias = nn.Parameter(torch.empty(WIDTH))
         self.second = nn.Parameter(torch.empty(WIDTH, parts))
@@ -80,6 +79,14 @@ class Assignment(nn.Module):
         nn.init.normal_(self.first_bias, std=0.5)
         nn.init.normal_(self.second, std=0.3 * WIDTH**-0.5)
         nn.init.zeros_(self.second_bias)
+
+    @torch.no_grad()
+    def standardise(self, seen: Tensor) -> None:
+        """Read profiles relative to those of some cells, those that training meets."""
+        logs = torch.log1p(self.cells[seen].double())
+        spread = logs.std(0, correction=0)
+        self.shift.copy_(logs.mean(0))
+        self.scale.copy_(torch.where(spread > 0, spread, 1.0))
 
     def scores(self) -> Tensor:
         x = torch.log1p(self.cells.double()) - self.shift.double().unsqueeze(-2)

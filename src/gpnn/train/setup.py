@@ -179,7 +179,10 @@ class Setup:
         self._forget_labels(net, replica)
         if isinstance(net, MixedGPNN):
             net.forget_cells(self._unseen(replica))
-        elif self.config.gpnn and not self.learned:
+        elif isinstance(net, LearnedGPNN):
+            seen = np.unique(self.cut.part[self.training_vertices(replica)]).astype(np.int64)
+            net.assignment.standardise(torch.from_numpy(seen))
+        elif self.config.gpnn:
             forget_parts(net, self._unseen(replica))
         return net.to(dtype)
 

@@ -217,6 +217,8 @@ class SampledSource(BatchSource):
         device: torch.device,
         dtype: torch.dtype,
     ) -> None:
+        if ranks() > 1:
+            raise InputError("Blocks of one graph are drawn in one process. Start gpnn directly.")
         assert schedule.fanout is not None and setup.prepared.labels is not None
         self.sampler, self.y = Sampler(setup.prepared, schedule.fanout), setup.prepared.labels
         self.replica, self.schedule = replica, schedule

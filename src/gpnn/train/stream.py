@@ -19,7 +19,7 @@ import torch
 from ..data.cache import nothing_kept
 from ..data.pieces import Piece, TableFile
 from ..data.raw import MOLECULE, Skipped
-from ..data.samples import SHOWN, encode_samples, tell_skipped
+from ..data.samples import SHOWN, RowsRefused, encode_samples, tell_skipped
 from ..data.table import TableChoice, is_table, read_piece, smiles_name
 from ..errors import CountedWarning, InputError
 from ..files import exists, reading, refuse_overwriting, user_path
@@ -141,6 +141,8 @@ class StreamedTable:
             raise InputError(
                 f"The column {twice[0]!r} cannot be kept: the answer has one of its own."
             )
+        if len(set(self.keep)) < len(self.keep):
+            raise InputError("A column is kept twice. Name it once with --keep.")
         self.table = TableFile(user_path(self.source))
         names, path = self.table.names, self.table.path
         if absent := [name for name in self.keep if name not in names]:
@@ -215,9 +217,8 @@ class StreamedTable:
                 for one in self.answers(self.count):
                     journal.add(one.content, self._state())
                     yield one
-            except InputError:
-                if self.strict or self.skipped == self.count:
-                    journal.discard()
+            except RowsRefused:
+                journal.discard()
                 raise
             journal.finish()
 
