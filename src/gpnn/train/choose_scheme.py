@@ -70,7 +70,7 @@ REACHES = ((1, False), (3, True))
 
 MET, RARE = 5, 0.05
 """A part must be met in so many graphs; this share of the vertices may lie in others."""
-AFFORDABLE = 4_000
+AFFORDABLE = 1_000
 """Tuples of Equation 2 per graph, at most."""
 COUNTED = 500
 """Graphs over which tuples are counted, at most."""
@@ -196,11 +196,12 @@ class Chosen:
 
 @dataclass
 class _Counting:
-    """What candidates of one dataset share: the graphs counted, partitions by scheme."""
+    """What candidates of one dataset share: graphs, smallest radius, partitions by scheme."""
 
     samples: Samples
     pool: NDArray[np.int64]
     model: Mapping[str, Any]
+    least: int
     cuts: dict[str, Partition | str] = field(default_factory=dict)
     seen: dict[bytes, str] = field(default_factory=dict)
 
@@ -265,7 +266,7 @@ def candidates(
         inside = np.zeros(len(samples), np.bool_)
         inside[pool] = True
         samples, pool = samples.take(inside), np.arange(len(pool))
-    counting = _Counting(samples, pool, model)
+    counting = _Counting(samples, pool, model, reaches[0][0])
     carried = [Candidate({"gpnn": False})]
     refused: list[Candidate] = []
     for (d, far), kind, scheme in product(reaches, kinds, SCHEMES):
@@ -291,15 +292,18 @@ def _counted(counting: _Counting, options: dict[str, Any]) -> Candidate:
     if rare > RARE:
         why = f"{rare:.0%} of the vertices lie in parts that fewer than {MET} graphs have"
         return replace(one, refused=why)
-    if options["interactions"] == "cross" and options["scheme"] != "trivial":
+    if options["interactions"] == "cross":
         share = float(cut.cross.mean()) if len(cut.cross) else 0.0
+        if not share and options["d"] > counting.least:
+            return replace(one, refused=f"the same as d={counting.least}: no edge is a cross edge")
         if share == 1.0:
             return replace(one, refused="the same as edges: all edges are cross edges")
     try:
         one = replace(one, tuples=round(counting.tuples(cut, options), 1))
     except InputError as error:
         return replace(one, refused=str(error))
-    if one.tuples > AFFORDABLE:
+    control = options["scheme"] == "trivial" and options["d"] == counting.least
+    if one.tuples > AFFORDABLE and not control:
         return replace(one, refused=f"{one.tuples:,.0f} tuples per graph, above {AFFORDABLE:,}")
     return one
 
