@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from torch import Tensor, nn
 
+from gpnn.nn import mixture
 from gpnn.nn.model import GPNN
 from gpnn.reproduce.data import load_data
 from gpnn.reproduce.jobs import Job, Row
 from gpnn.reproduce.recipe import load_recipe
-from gpnn.train import setup
 from gpnn.train.loop import train_replicas
 from gpnn.train.replica import Replica
 
@@ -63,5 +63,5 @@ NAIVE = {"lr": 0.01, "readout": "sum", "dropout": 0.5}
 def test_the_naive_recipe_collapses(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So the test above can fail; the same recipe with a normalised head does not collapse."""
     assert above_majority(data_dir, Row("GIN"), 2, **NAIVE) > CLEARLY
-    monkeypatch.setattr(setup, "GPNN", Naive)
+    monkeypatch.setattr(mixture, "GPNN", Naive)
     assert above_majority(data_dir, Row("GIN"), 2, **NAIVE) < CLEARLY
