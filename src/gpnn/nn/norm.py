@@ -99,15 +99,13 @@ class WeightedBatchNorm(nn.Module):
         if not self.training:
             return self._scale(x, relu)
         running = self._running()
-        if ranks() > 1:
-            return self._plain(x, weight, self.weight, self.bias, relu, running)
         rest: tuple[Any, ...] = (self.eps, flat(x), self.momentum, relu)
-        if fast(x) and x.shape[1] and weight is not None:
+        if fast(x) and x.shape[1] and weight is not None and ranks() == 1:
             from .kernels.cuda import normalise
 
             return normalise(x, weight.to(x.dtype), self.weight, self.bias, *running, *rest)
         own = kernels(x)
-        if own is not None and not as_cuda(x) and x.shape[-2]:
+        if own is not None and not as_cuda(x) and (x.shape[-2] or ranks() > 1):
             plain = partial(self._plain, relu=relu)
             out: Tensor = own.normalise(x, weight, self.weight, self.bias, running, *rest, plain)
             return out
@@ -139,9 +137,11 @@ class WeightedBatchNorm(nn.Module):
     ) -> Tensor:
         """By the statistics of the batch; the running ones move on where they are given."""
         row = x.new_ones(x.shape[:-1]) if weight is None else weight.to(x.dtype)
-        row, total = row.unsqueeze(-2), all_sum(row.sum(-1, keepdim=True)).clamp(min=1)
+        row = row.unsqueeze(-2)
         with torch.autocast(x.device.type, enabled=False):
-            mean = all_sum((row @ x).squeeze(-2)) / total
+            sums = all_sum(torch.cat([(row @ x).squeeze(-2), row.sum(-1)], -1))
+            total = sums[..., -1:].detach().clamp(min=1)
+            mean = sums[..., :-1] / total
             centred = x - mean.unsqueeze(-2)
             variance = all_sum((row @ centred.square()).squeeze(-2)) / total
         scale = gain * inverse_deviation(mean, variance, self.eps)

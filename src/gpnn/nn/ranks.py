@@ -7,14 +7,29 @@ Where there is one process, everything here does nothing.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, distributed
 
 from ..errors import InputError
 
-__all__ = ["all_sum", "device_of_rank", "join_ranks", "rank", "ranks", "together"]
+if TYPE_CHECKING:
+    from .board import Board
+
+__all__ = [
+    "added_up",
+    "all_sum",
+    "device_of_rank",
+    "gathered",
+    "join_ranks",
+    "rank",
+    "ranks",
+    "together",
+]
+
+_board: Board | None = None
+"""Through which the processes of one machine add up on their CPUs."""
 
 
 def device_of_rank(device: str, local: int, beside: int, gpus: int) -> str:
@@ -41,8 +56,10 @@ def device_of_rank(device: str, local: int, beside: int, gpus: int) -> str:
 
 
 def join_ranks(device: str = "cpu") -> str:
-    """Join the processes that ``torchrun`` started, where it did: by NCCL on GPUs, by gloo on
-    CPUs. The device of this one; ``device`` itself where there is one process."""
+    """Join the processes that ``torchrun`` started, where it did: by NCCL on GPUs; on CPUs through
+    shared memory where all are on one machine, else by gloo. The device of this one; ``device``
+    itself where there is one process."""
+    global _board
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return device
     local, beside = (int(os.environ[f"LOCAL_{name}"]) for name in ("RANK", "WORLD_SIZE"))
@@ -56,6 +73,10 @@ def join_ranks(device: str = "cpu") -> str:
         own = distributed.PrefixStore(f"gpnn-{attempt}", store)
         backend = "gloo" if device == "cpu" else "nccl"
         distributed.init_process_group(backend, store=own, rank=number, world_size=size)
+        if device == "cpu" and beside == size:
+            from .board import Board
+
+            _board = Board.join(own, number, size)
     return device
 
 
@@ -88,15 +109,40 @@ def all_sum(x: Tensor) -> Tensor:
     return out
 
 
+def added_up(x: Tensor) -> Tensor:
+    """The sum over all processes of a tensor without a gradient."""
+    if ranks() == 1:
+        return x
+    out = x.detach().clone(memory_format=torch.contiguous_format)
+    if _board is not None and out.is_cpu:
+        _board.add_up(out)
+    else:
+        distributed.all_reduce(out)
+    return out
+
+
+def gathered(x: Tensor) -> Tensor:
+    """The tensors of all processes, one after another, [ranks, …]."""
+    out = x.new_zeros(ranks(), *x.shape)
+    out[rank()] = x
+    return added_up(out)
+
+
+def rows_of_all(x: Tensor) -> Tensor:
+    """The rows of all processes, those of the first first; shares that are shorter than others are
+    filled up with zeros. Shapes: [R, rows, …] → [R, all rows, …]."""
+    own = x.to(torch.int32) if x.dtype is torch.bool else x
+    most = int(gathered(torch.tensor([x.shape[1]], device=x.device)).max())
+    filled = own.new_zeros(x.shape[0], most, *x.shape[2:])
+    filled[:, : x.shape[1]] = own
+    return gathered(filled).transpose(0, 1).flatten(1, 2).to(x.dtype)
+
+
 class _AllSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:  # noqa: ARG004
-        out = x.detach().clone(memory_format=torch.contiguous_format)
-        distributed.all_reduce(out)
-        return out
+        return added_up(x)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:  # noqa: ARG004
-        out = grad.clone(memory_format=torch.contiguous_format)
-        distributed.all_reduce(out)
-        return out
+        return added_up(grad)

@@ -44,9 +44,11 @@ class BatchSource(ABC):
 
     Attributes:
         stacked: whether batches have a leading dimension of replicas.
+        divided: whether each of several processes measures a share of its own.
     """
 
     stacked: bool
+    divided = False
 
     @abstractmethod
     def take(self, step: Tensor) -> tuple[GraphBatch, Tensor]:
@@ -91,8 +93,12 @@ class HostSource(BatchSource):
         base = setup.config.base
         self.edges = base in EDGED or not setup.stackable
         self.steps = schedule.steps_of(replicas[0], self.task.node_level)
+        longest = max(len(one.valid) + len(one.test) for one in replicas)
+        self.pieces = -(-longest // MEASURED)
         if ranks() > 1:
             self._check_ranks()
+            least = min(len(one.valid) + len(one.test) for one in replicas)
+            self.divided = least >= self.pieces * ranks() > 0
         assert self.prepared.labels is not None
         y = self.prepared.labels
         self.y = y.to(dtype) if y.is_floating_point() else y
@@ -125,14 +131,15 @@ class HostSource(BatchSource):
         if epoch != self.epoch:
             self.epoch = epoch
             self.orders = [self.schedule.batches(one, epoch, self.steps) for one in self.replicas]
-        ids = [_share(order[number]) for order in self.orders]
+        ids = [order[number][self._own(order[number])] for order in self.orders]
         return self._batch(ids), self._labels(ids)
 
     def sample(self) -> GraphBatch:
         if self.whole is not None:
             return self.whole[0]
         if self.sampled is None:
-            self.sampled = self._batch([_share(self.schedule.sample(one)) for one in self.replicas])
+            chosen = [self.schedule.sample(one) for one in self.replicas]
+            self.sampled = self._batch([ids[self._own(ids)] for ids in chosen])
         return self.sampled
 
     def measured(self) -> Iterator[Measured]:
@@ -158,21 +165,32 @@ class HostSource(BatchSource):
         return any(len(one.valid) + len(one.test) for one in self.replicas)
 
     def _parts(self) -> Iterator[Measured]:
-        longest = max(len(one.valid) + len(one.test) for one in self.replicas)
-        count = -(-longest // MEASURED)
+        count = self.pieces
         both = [np.array_split(np.concatenate([one.valid, one.test]), count) for one in
                 self.replicas]  # fmt: skip
         checks = [np.array_split(np.arange(len(one.valid) + len(one.test)) < len(one.valid), count)
                   for one in self.replicas]  # fmt: skip
         for number in range(count):
             ids = [part[number] for part in both]
+            own = [self._own(part) if self.divided else slice(None) for part in ids]
+            ids = [part[which] for part, which in zip(ids, own, strict=True)]
             width = max(map(len, ids))
             valid, test = (torch.zeros(len(ids), width, dtype=torch.bool) for _ in range(2))
             for r, check in enumerate(checks):
-                own = torch.from_numpy(check[number])
-                valid[r, : len(own)], test[r, : len(own)] = own, ~own
+                mine = torch.from_numpy(check[number][own[r]])
+                valid[r, : len(mine)], test[r, : len(mine)] = mine, ~mine
             chosen = valid.to(self.device), test.to(self.device)
             yield self._batch(ids), self._labels(ids), *chosen
+
+    def _own(self, ids: IntArray) -> IntArray | slice:
+        """What this process takes of a batch that all share: in order of size graphs are dealt out
+        to and fro, so that all have about as much to do."""
+        if ranks() == 1:
+            return slice(None)
+        ptr = self.prepared.graphs.ptr
+        by_size = np.argsort(ptr[ids] - ptr[ids + 1], kind="stable")
+        turn = np.arange(len(ids)) % (2 * ranks())
+        return np.sort(by_size[np.minimum(turn, 2 * ranks() - 1 - turn) == rank()])
 
     def _batch(self, ids: Sequence[IntArray]) -> GraphBatch:
         batch = collate(self.prepared, ids, self.edges, self.stacked)
@@ -196,11 +214,6 @@ class HostSource(BatchSource):
 
     def _masked(self, part: str) -> Tensor:
         return torch.where(self._mask(part), self.y, self.missing).to(self.device)
-
-
-def _share(ids: IntArray) -> IntArray:
-    """What this process takes of a batch that all share."""
-    return ids[rank() :: ranks()]
 
 
 class SampledSource(BatchSource):

@@ -9,7 +9,7 @@ from ..data.tasks import higher_is_better
 from ..nn.batch import GraphBatch
 from ..nn.model import GPNN
 from ..nn.norm import WeightedBatchNorm
-from ..nn.ranks import all_sum, ranks
+from ..nn.ranks import all_sum, ranks, rows_of_all
 from .adamw import StackedAdamW
 from .best import BestEpoch
 from .metrics import measure
@@ -151,14 +151,10 @@ class Trainer:
             valid.append(checked)
             test.append(tested)
         if outputs:
-            whole, y = torch.cat(outputs, 1), torch.cat(labels, 1)
-            scaling, objective = (self.shift, self.scale), (self.binary, self.weights)
-            found = torch.stack(
-                [
-                    measure(self.task, whole, y, torch.cat(chosen, 1), *scaling, *objective)
-                    for chosen in (valid, test)
-                ]
-            )
+            parts = [torch.cat(rows, 1) for rows in (outputs, labels, valid, test)]
+            whole, y, *sets = map(rows_of_all, parts) if self.source.divided else parts
+            rest = (self.shift, self.scale, self.binary, self.weights)
+            found = torch.stack([measure(self.task, whole, y, one, *rest) for one in sets])
             self.curves.index_copy_(3, epoch - 1, found.unsqueeze(3))
         now = self.curves.index_select(3, epoch - 1)[0, :, :, 0]
         up = higher_is_better(self.metrics[self.criterion])

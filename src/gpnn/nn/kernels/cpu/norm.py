@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...ranks import added_up, gathered, ranks
 from .jit import jit
 from .sums import NO_NUMBERS
 
@@ -19,12 +20,11 @@ BLOCK = 64
 
 
 @jit
-def _apply(x, weight, gain, bias, running_mean, running_var, eps, flat, momentum, relu, out, stats):
-    """``stats`` gets mean, 1/σ and Σ w."""
+def _moments(x, weight, out):
+    """Σ w, the mean and Σ w (x - mean)² of every feature."""
     replicas, rows, width = x.shape
-    zero, unit = x.dtype.type(0), x.dtype.type(1)
+    unit = x.dtype.type(1)
     part, middle = np.empty(width, x.dtype), np.empty(width, x.dtype)
-    steep, shift = np.empty(width, x.dtype), np.empty(width, x.dtype)
     for r in range(replicas):
         mean, spread = np.zeros(width), np.zeros(width)
         total = 0.0
@@ -37,9 +37,8 @@ def _apply(x, weight, gain, bias, running_mean, running_var, eps, flat, momentum
                     part[c] += w * x[r, i, c]
             for c in range(width):
                 mean[c] += part[c]
-        total = max(total, 1.0)
         for c in range(width):
-            mean[c] /= total
+            mean[c] /= max(total, 1.0)
             middle[c] = mean[c]
         for start in range(0, rows, BLOCK):
             part[:] = 0
@@ -51,36 +50,55 @@ def _apply(x, weight, gain, bias, running_mean, running_var, eps, flat, momentum
             for c in range(width):
                 spread[c] += part[c]
         for c in range(width):
-            variance = spread[c] / total
-            constant = variance < flat * mean[c] * mean[c]
-            scale = 0.0 if constant else 1 / np.sqrt(variance + eps)
-            stats[r, 0, c], stats[r, 1, c], stats[r, 2, c] = mean[c], scale, total
-            steep[c] = scale * gain[r, c]
-            shift[c] = bias[r, c] - mean[c] * scale * gain[r, c]
-            unbiased = 0.0 if constant else variance * total / max(total - 1, 1.0)
-            pace = 1.0 if constant and running_var[r, c] == 1 else momentum
-            running_mean[r, c] += momentum * (mean[c] - running_mean[r, c])
-            running_var[r, c] += pace * (unbiased - running_var[r, c])
-        for i in range(rows):
-            if relu:
-                for c in range(width):
-                    out[r, i, c] = max(x[r, i, c] * steep[c] + shift[c], zero)
-            else:
-                for c in range(width):
-                    out[r, i, c] = x[r, i, c] * steep[c] + shift[c]
+            out[r, 0, c], out[r, 1, c], out[r, 2, c] = total, mean[c], spread[c]
 
 
 @jit
-def _unapply(x, weight, grad, out, gain, stats, relu, into, into_gain, into_bias):
+def _join(moments, out):
+    """The moments of all rows from those of some, [parts, R, 3, f] → [R, 3, f]."""
+    for r in range(out.shape[0]):
+        for c in range(out.shape[2]):
+            total, mean, spread = 0.0, 0.0, 0.0
+            for k in range(len(moments)):
+                total += moments[k, r, 0, c]
+                mean += moments[k, r, 0, c] * moments[k, r, 1, c]
+            mean /= max(total, 1.0)
+            for k in range(len(moments)):
+                off = moments[k, r, 1, c] - mean
+                spread += moments[k, r, 2, c] + moments[k, r, 0, c] * off * off
+            out[r, 0, c], out[r, 1, c], out[r, 2, c] = total, mean, spread
+
+
+@jit
+def _settle(moments, gain, bias, running_mean, running_var, eps, flat, momentum, steep, shift):
+    """What rows are multiplied by and what is added to them; the running statistics move on.
+    Σ w (x - mean)² becomes 1/σ."""
+    for r in range(moments.shape[0]):
+        for c in range(moments.shape[2]):
+            total, mean = max(moments[r, 0, c], 1.0), moments[r, 1, c]
+            variance = moments[r, 2, c] / total
+            constant = variance < flat * mean * mean
+            scale = 0.0 if constant else 1 / np.sqrt(variance + eps)
+            moments[r, 0, c], moments[r, 2, c] = total, scale
+            steep[r, c] = scale * gain[r, c]
+            shift[r, c] = bias[r, c] - mean * scale * gain[r, c]
+            unbiased = 0.0 if constant else variance * total / max(total - 1, 1.0)
+            pace = 1.0 if constant and running_var[r, c] == 1 else momentum
+            running_mean[r, c] += momentum * (mean - running_mean[r, c])
+            running_var[r, c] += pace * (unbiased - running_var[r, c])
+
+
+@jit
+def _slopes(x, grad, out, stats, relu, into):
+    """Σ g and Σ g (x - mean) of every feature."""
     replicas, rows, width = x.shape
-    zero, unit = x.dtype.type(0), x.dtype.type(1)
+    zero = x.dtype.type(0)
     first, second = np.empty(width, x.dtype), np.empty(width, x.dtype)
-    middle, steep = np.empty(width, x.dtype), np.empty(width, x.dtype)
-    level, slope = np.empty(width, x.dtype), np.empty(width, x.dtype)
+    middle = np.empty(width, x.dtype)
     for r in range(replicas):
-        of_gain, of_bias = np.zeros(width), np.zeros(width)
         for c in range(width):
-            middle[c] = stats[r, 0, c]
+            middle[c] = stats[r, 1, c]
+            into[r, 0, c] = into[r, 1, c] = 0
         for start in range(0, rows, BLOCK):
             first[:] = 0
             second[:] = 0
@@ -92,14 +110,25 @@ def _unapply(x, weight, grad, out, gain, stats, relu, into, into_gain, into_bias
                     first[c] += g
                     second[c] += g * (x[r, i, c] - middle[c])
             for c in range(width):
-                of_bias[c] += first[c]
-                of_gain[c] += second[c]
+                into[r, 0, c] += first[c]
+                into[r, 1, c] += second[c]
+
+
+@jit
+def _unapply(x, weight, grad, out, gain, stats, sums, relu, into):
+    """The gradient of the rows; ``sums`` are Σ g and Σ g (x - mean) over all rows that count in the
+    statistics."""
+    replicas, rows, width = x.shape
+    zero, unit = x.dtype.type(0), x.dtype.type(1)
+    middle, steep = np.empty(width, x.dtype), np.empty(width, x.dtype)
+    level, slope = np.empty(width, x.dtype), np.empty(width, x.dtype)
+    for r in range(replicas):
         for c in range(width):
-            scale, total = stats[r, 1, c], stats[r, 2, c]
-            into_bias[r, c], into_gain[r, c] = of_bias[c], of_gain[c] * scale
+            total, scale = stats[r, 0, c], stats[r, 2, c]
+            middle[c] = stats[r, 1, c]
             steep[c] = scale * gain[r, c]
-            level[c] = scale * gain[r, c] * of_bias[c] / total
-            slope[c] = scale * gain[r, c] * scale * scale * of_gain[c] / total
+            level[c] = scale * gain[r, c] * sums[r, 0, c] / total
+            slope[c] = scale * gain[r, c] * scale * scale * sums[r, 1, c] / total
         for i in range(rows):
             w = weight[r, i] if len(weight) else unit
             for c in range(width):
@@ -138,9 +167,14 @@ class _Normalise(torch.autograd.Function):
         x = x.contiguous()
         out = torch.empty_like(x)
         stats = torch.empty(*gain.shape[:-1], 3, gain.shape[-1], dtype=torch.float64)
+        rows, moments = _stacked(x, 3).numpy(), _stacked(stats, 3).numpy()
+        _moments(rows, _weights(weight, x), moments)
+        if ranks() > 1:
+            _join(gathered(stats).numpy().reshape(-1, *moments.shape), moments)
         arrays = [_stacked(part, 2).numpy() for part in (gain, bias, *running)]
-        _apply(_stacked(x, 3).numpy(), _weights(weight, x), *arrays, eps, flat, momentum, relu,
-               _stacked(out, 3).numpy(), _stacked(stats, 3).numpy())  # fmt: skip
+        steep, shift = np.empty_like(arrays[0]), np.empty_like(arrays[0])
+        _settle(moments, *arrays, eps, flat, momentum, steep, shift)
+        _scale(rows, steep, shift, relu, _stacked(out, 3).numpy())
         ctx.save_for_backward(x, weight, gain, bias, out, stats)
         ctx.relu, ctx.plain = relu, plain
         return out
@@ -153,11 +187,15 @@ class _Normalise(torch.autograd.Function):
             slopes = torch.autograd.grad(again, (x, gain, bias), grad, create_graph=True)
             return slopes[0], None, *slopes[1:], *(None,) * 6
         grad = grad.contiguous()
-        into, of_gain, of_bias = (torch.empty_like(part) for part in (x, gain, gain))
-        _unapply(_stacked(x, 3).numpy(), _weights(weight, x), _stacked(grad, 3).numpy(),
-                 _stacked(out, 3).numpy(), _stacked(gain, 2).numpy(), _stacked(stats, 3).numpy(),
-                 ctx.relu, _stacked(into, 3).numpy(), _stacked(of_gain, 2).numpy(),
-                 _stacked(of_bias, 2).numpy())  # fmt: skip
+        into = torch.empty_like(x)
+        sums = torch.empty(*gain.shape[:-1], 2, gain.shape[-1], dtype=torch.float64)
+        rows, slope, made, moments = (_stacked(part, 3).numpy() for part in (x, grad, out, stats))
+        _slopes(rows, slope, made, moments, ctx.relu, _stacked(sums, 3).numpy())
+        of_bias = sums[..., 0, :].to(gain.dtype)  # of the rows of this process alone
+        of_gain = (sums[..., 1, :] * stats[..., 2, :]).to(gain.dtype)
+        _unapply(rows, _weights(weight, x), slope, made, _stacked(gain, 2).numpy(), moments,
+                 _stacked(added_up(sums), 3).numpy(), ctx.relu,
+                 _stacked(into, 3).numpy())  # fmt: skip
         return into, None, of_gain, of_bias, *(None,) * 6
 
 
