@@ -12,7 +12,7 @@ from .memory import tuple_chunk
 from .norm import MLP, WeightedBatchNorm, activated, spread_out
 from .pair_sum import pair_sum
 from .parts import PartLinear
-from .segments import Segments, bags
+from .segments import Segments
 from .tuple_sum import tuple_sums
 
 __all__ = ["InteractionLayer", "PairMLP", "PairMessage"]
@@ -25,11 +25,13 @@ class PairMLP(nn.Module):
         \varphi(a, b) = \mathrm{ReLU}\big(\mathrm{norm}(a W_1 + b W_2)\big)\, W_3 + c
 
     (or a sine in place of the ReLU). Both first maps are taken of every row of an α table at once,
-    since rows are in many tuples.
+    since rows are in many tuples. The last map is linear, so it is taken of sums over tuples: a
+    class of n tuples gets n times c.
 
     Shapes: :meth:`members`: α table [..., rows, f] → [..., 2 · rows, f], row 2r for r as the first
     member of a tuple and 2r + 1 as the second; forward: their sums [..., tuples, f], weights
-    [..., tuples] → [..., tuples, f].
+    [..., tuples] → the hidden layer, [..., tuples, f]; :meth:`finish`: sums of these and how many
+    each is of, [..., classes, f] and [..., classes, 1] → [..., classes, f].
     """
 
     def __init__(self, features: int, sine: bool = False) -> None:
@@ -53,8 +55,10 @@ class PairMLP(nn.Module):
         return both.unflatten(-1, (2, self.features)).flatten(-3, -2)
 
     def forward(self, met: Tensor, weight: Tensor) -> Tensor:
-        out: Tensor = self.second(activated(self.norm, met, weight, self.sine))
-        return out
+        return activated(self.norm, met, weight, self.sine)
+
+    def finish(self, sums: Tensor, counts: Tensor) -> Tensor:
+        return linear(sums, self.second.weight) + counts * self.second.bias.unsqueeze(-2)
 
 
 class PairMessage(nn.Module):
@@ -106,6 +110,13 @@ class PairMessage(nn.Module):
 def _flat(x: Tensor) -> Tensor:
     """Rows of all replicas, one after another."""
     return x if x.dim() == 2 else x.flatten(0, -2)
+
+
+def _by_class(x: Tensor, pairs: AlphaRound) -> Tensor:
+    """Σ over the tuples of every class. Shapes: [..., tuples, f] → [..., classes, f]."""
+    if pairs.takes is None or pairs.shared is None:
+        return pairs.tuples.sum(x)
+    return pairs.tuples.sum(x, onto=pairs.takes.sum(pairs.shared.sum(x)))
 
 
 def _taken(sums: Tensor, pairs: AlphaRound) -> Tensor:
@@ -236,39 +247,21 @@ class InteractionLayer(nn.Module):
 
     def interact(self, alpha: Tensor, pairs: AlphaRound) -> Tensor:
         """Equation 2, once per class: the α of the classes of this round."""
-        own, factor = pairs.previous.sum(alpha), 1 + self.mu
         chunk = tuple_chunk(pairs.tuple_weight.numel(), alpha)
+        members = alpha.repeat_interleave(2, -2) if self.phi is None else self.phi.members(alpha)
         if chunk is None:
-            total = self._met_at_once(alpha, pairs, own, factor)
+            met = pairs.met.sum(members)
+            sums = _by_class(met if self.phi is None else self.phi(met, pairs.tuple_weight), pairs)
         else:
-            total = self._met_in_chunks(alpha, pairs, chunk) + factor * own
+            norm = None if self.phi is None else self.phi.norm
+            sums = _taken(tuple_sums(members, norm, self.sine, pairs, chunk), pairs)
+        if self.phi is not None:
+            with torch.no_grad():
+                counts = _by_class(sums.new_ones(*pairs.tuple_weight.shape, 1), pairs)
+            sums = self.phi.finish(sums, counts)
+        total = pairs.previous.sum(alpha * (1 + self.mu)[..., None, None], onto=sums)
         out: Tensor = self.psi(total, pairs.weight)
         return out
-
-    def _met_at_once(self, alpha: Tensor, pairs: AlphaRound, own: Tensor, factor: Tensor) -> Tensor:
-        """(1 + μ) α plus Σ φ over the tuples of every class."""
-        if self.phi is None:
-            met = pairs.met.sum(alpha.repeat_interleave(2, dim=-2))
-        else:
-            met = self.phi(pairs.met.sum(self.phi.members(alpha)), pairs.tuple_weight)
-        if pairs.takes is None or pairs.shared is None:
-            return pairs.tuples.sum(met, own, factor)
-        common = pairs.takes.sum(pairs.shared.sum(met), own, factor)
-        return pairs.tuples.sum(met, common)
-
-    def _met_in_chunks(self, alpha: Tensor, pairs: AlphaRound, chunk: int) -> Tensor:
-        """Σ φ over the tuples of every class, with few tuples in memory. The last map of φ is
-        linear, so it is taken of the sums: a class of n tuples gets n times its bias."""
-        phi = self.phi
-        members = alpha.repeat_interleave(2, 0) if phi is None else phi.members(alpha)
-        norm = None if phi is None else phi.norm
-        sums = _taken(tuple_sums(members, norm, self.sine, pairs, chunk), pairs)
-        if phi is None:
-            return sums
-        each = sums.new_ones(len(pairs.tuple_weight), 1)
-        counts = [bags(each, where) for where in (pairs.tuples, pairs.shared) if where is not None]
-        count = _taken(torch.cat(counts), pairs)
-        return linear(sums, phi.second.weight) + count * phi.second.bias
 
     def __repr__(self) -> str:
         return (
