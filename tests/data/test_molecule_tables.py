@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 
+from gpnn.data.descriptors import rdkit_descriptors, rdkit_names
 from gpnn.data.molecules import FULL, OGB, build_molecules, count_molecules, parse
 from gpnn.data.samples import load_samples
 from gpnn.data.table import TableChoice, read_columns, read_table
@@ -299,3 +300,16 @@ def test_a_target_is_read_from_the_rows_that_are_used(tmp_path: Path) -> None:
         found = load_samples(str(path), "y")
     assert found.task is Task.REGRESSION
     assert found.y is not None and found.y[:, 0].tolist() == [1.5, 2.5]
+
+
+def test_descriptors_are_those_of_rdkit():
+    """Each by its own function, of a molecule that nothing was computed of before."""
+    from rdkit import Chem
+    from rdkit.Chem import Descriptors
+
+    names, texts = rdkit_names(), ["CC(=O)Oc1ccccc1C(=O)O", "C[N+](C)(C)CC([O-])=O", "[Na+].[Cl-]"]
+    found = rdkit_descriptors(texts, names)
+    for text, row in zip(texts, found, strict=True):
+        for (name, function), value in zip(Descriptors.descList, row, strict=True):
+            wanted = function(Chem.MolFromSmiles(text))
+            assert value == wanted or (np.isnan(value) and not np.isfinite(wanted)), name

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -174,7 +175,10 @@ def rdkit_descriptors(smiles: Sequence[str], names: Sequence[str]) -> Floats:
             f"The model reads RDKit's descriptor {absent[0]}, which the installed RDKit does not "
             "have. Install the version that it was trained with."
         )
-    functions = [known[name] for name in names]
+    functions = [
+        partial(known[name], force=False) if name.endswith("EStateIndex") else known[name]
+        for name in names
+    ]  # the four extremes of the same numbers, which RDKit would compute four times
     out = np.full((len(smiles), len(names)), np.nan)
     for row, molecule in enumerate(parse(smiles)):
         for place, function in enumerate(functions):

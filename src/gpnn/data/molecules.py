@@ -31,8 +31,9 @@ written, nothing is neutralised. :func:`count_molecules` counts all of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,8 @@ from ..graph.readers.smiles import parse_molecules
 from ..graph.readers.undirected import undirected
 
 __all__ = [
-    *("ATOM_COLUMNS", "FULL", "OGB", "build_molecules", "count_molecules", "join_bonds", "parse"),
-    "select_columns",
+    *("ATOM_COLUMNS", "FULL", "OGB", "build_molecules", "count_molecules", "each_molecule"),
+    *("join_bonds", "parse", "select_columns"),
 ]
 
 IntArray = NDArray[np.int64]
@@ -61,6 +62,8 @@ _HYBRIDS = ("SP", "SP2", "SP3", "SP3D", "SP3D2")
 _BONDS = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
 _HEAD = np.array([0xDEADBEEF, 0, 16, 4, 0], "<u4").tobytes()
 """How the bytes of a molecule begin: a mark, and the version of their layout."""
+GROUP = 128
+"""Molecules that are read at a time."""
 _STEREO = ("STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS", "STEREOANY")
 
 
@@ -70,8 +73,33 @@ def parse(texts: Sequence[str]) -> list[Any]:
             for molecule in parse_molecules(texts)]  # fmt: skip
 
 
-def build_molecules(molecules: Sequence[Any]) -> tuple[Graphs, IntArray]:
+def each_molecule(texts: Sequence[str]) -> Iterator[Any]:
+    """As :func:`parse`, some at a time: who takes them one by one lets go of them early, while
+    they are in the cache of the processor."""
+    for low in range(0, len(texts), GROUP):
+        yield from parse(texts[low : low + GROUP])
+
+
+def build_molecules(molecules: Iterable[Any]) -> tuple[Graphs, IntArray]:
     """The graphs with bonds as edge labels, and the atom columns [atoms, 12]."""
+    left, blocks = iter(molecules), []
+    while group := list(islice(left, GROUP)):
+        blocks.append(_block(group))
+    blocks = blocks or [_block([])]
+    sizes, counts, atoms, table = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    graphs = Graphs.from_edges(
+        table[:, 0].copy(),
+        table[:, 1].copy(),
+        sizes,
+        bounds=np.concatenate(([0], np.cumsum(counts))),
+        local=True,
+        edge_labels=2 * join_bonds(table[:, 2:5]) + table[:, 5],
+    )
+    return undirected(graphs), atoms
+
+
+def _block(molecules: Sequence[Any]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Atoms and bonds of every molecule: how many, and their columns."""
     sizes = np.array([molecule.GetNumAtoms() for molecule in molecules], np.int64)
     counts = np.array([molecule.GetNumBonds() for molecule in molecules], np.int64)
     atom_ptr, bond_ptr = (np.concatenate(([0], np.cumsum(n))) for n in (sizes, counts))
@@ -82,15 +110,7 @@ def build_molecules(molecules: Sequence[Any]) -> tuple[Graphs, IntArray]:
         atoms[atom_ptr[k] : atom_ptr[k + 1]], table[bond_ptr[k] : bond_ptr[k + 1]] = _rows(
             molecules[k]
         )
-    graphs = Graphs.from_edges(
-        table[:, 0].copy(),
-        table[:, 1].copy(),
-        sizes,
-        bounds=bond_ptr,
-        local=True,
-        edge_labels=2 * join_bonds(table[:, 2:5]) + table[:, 5],
-    )
-    return undirected(graphs), atoms
+    return sizes, counts, atoms, table
 
 
 def _rows(molecule: Any) -> tuple[IntArray, IntArray]:

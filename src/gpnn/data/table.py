@@ -6,7 +6,7 @@ lists, all but Parquet also as ``.gz``; ``-`` is standard input, a table or a li
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..graph.readers.files import MAX_FILE_BYTES, one_of, where
 from ..graph.readers.smiles import smiles_column
 from .formats import STDIN, file_kind, read_parquet, read_sdf
-from .molecules import build_molecules, count_molecules, parse
+from .molecules import build_molecules, count_molecules, each_molecule, parse
 from .pieces import Piece, TableFile
 from .raw import MOLECULE, Raw, Skipped
 from .targets import column, missing
@@ -144,14 +144,18 @@ def read_molecules(
     descriptors: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> Raw:
     """Molecules of SMILES; those that do not parse are skipped, with the reason."""
-    molecules = parse(texts)
     why = dict(reasons or {})
-    for row, molecule in enumerate(molecules):
-        if molecule is None and row not in why:
-            bad = f"{texts[row]!r} is not SMILES that RDKit can read"
-            why[row] = bad if texts[row] else "no SMILES"
+
+    def read() -> Iterator[Any]:
+        for row, molecule in enumerate(each_molecule(texts)):
+            if molecule is None and row not in why:
+                bad = f"{texts[row]!r} is not SMILES that RDKit can read"
+                why[row] = bad if texts[row] else "no SMILES"
+            if row not in why:
+                yield molecule
+
+    graphs, atoms = build_molecules(read())
     rows = np.array([row for row in range(len(texts)) if row not in why], np.int64)
-    graphs, atoms = build_molecules([molecules[row] for row in rows.tolist()])
     parts = np.array(split)[rows] if split is not None else None
     ids = tuple(texts[row] for row in rows.tolist())
     return Raw(

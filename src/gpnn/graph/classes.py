@@ -59,6 +59,7 @@ def interaction_classes(
     from .edge_classes import edge_classes
     from .kernels import balls
     from .kernels.classes import learn_classes
+    from .kernels.round_tables import class_lists, number_in_round, table_rows
 
     structure = structure or Structure()
     which, d, rounds = structure.interactions, structure.d, structure.layers
@@ -83,13 +84,13 @@ def interaction_classes(
         graphs.ptr, graphs.indptr, graphs.indices, parts, colours, labels, code, radius, rounds,
         structure.distances, merge, widest, kept, closest, pairs,
     )  # fmt: skip
-    number, place = _ranks(learned[:, 0]), _ranks(tuples[:, 0])
+    number, place = (number_in_round(rows[:, 0], rounds) for rows in (learned, tuples))
     tables, lists, before = [], [], 0
     for r in range(1, rounds + 1):
         tables.append(_table(r, learned, tuples, entries, number, place, before))
-        lists.append(_of_round(class_log, learned[:, 0], number, r))
+        lists.append(class_lists(r, *class_log, learned[:, 0], number))
         before = tables[-1].size
-        nodes[r - 1] = _rows(nodes[r - 1], number, before)
+        table_rows(nodes[r - 1], number, before, nodes[r - 1])
     return InteractionClasses(
         structure=structure,
         merged=merge,
@@ -175,33 +176,6 @@ def _balls(graphs: Graphs, radius: int, request: str) -> tuple[IntArray, int]:
     return sizes, int(np.diff(sums).max(initial=0))
 
 
-def _ranks(rounds: IntArray) -> IntArray:
-    """The number of every row among the rows of its round."""
-    out = np.empty(len(rounds), np.int64)
-    for r in np.unique(rounds):
-        own = np.flatnonzero(rounds == r)
-        out[own] = np.arange(len(own))
-    return out
-
-
-def _rows(nodes: IntArray, number: IntArray, size: int) -> IntArray:
-    """Nodes of the kernel as rows of an α table with ``size`` learned classes."""
-    out = size - 1 - nodes
-    learned = nodes >= 0
-    out[learned] = number[nodes[learned]]
-    return out
-
-
-def _of_round(
-    log: tuple[IntArray, IntArray], rounds: IntArray, number: IntArray, r: int
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Per graph, the classes of round r and their counts: ``(ptr, ids, counts)``."""
-    ptr, lines = log
-    own = rounds[lines[:, 0]] == r
-    before = np.concatenate(([0], np.cumsum(own)))
-    return before[ptr], number[lines[own, 0]], lines[own, 1]
-
-
 def _table(
     r: int,
     learned: IntArray,
@@ -212,22 +186,21 @@ def _table(
     before: int,
 ) -> RoundTable:
     """The table of round r; ``before`` classes were learned in the round before."""
-    own = np.flatnonzero(learned[:, 0] == r)
-    ends = np.append(learned[1:, 3], len(entries))
-    lengths = ends[own] - learned[own, 3]
-    ptr = np.concatenate(([0], np.cumsum(lengths)))
-    which = np.arange(ptr[-1]) + np.repeat(learned[own, 3] - ptr[:-1], lengths)
-    mine = tuples[tuples[:, 0] == r]
+    from .kernels.round_tables import round_table
+
+    previous, part, ptr, entry_tuple, entry_count, first, second = round_table(
+        r, learned, tuples, entries, number, place, before
+    )
     return RoundTable(
-        size=len(own),
-        previous=_rows(learned[own, 1], number, before),
-        first=_rows(mine[:, 1], number, before),
-        second=_rows(mine[:, 2], number, before),
+        size=len(previous),
+        previous=previous,
+        first=first,
+        second=second,
         entry_ptr=ptr,
-        entry_tuple=place[entries[which, 0]].astype(np.int32),
-        entry_count=entries[which, 1].astype(np.int32),
-        part=learned[own, 2],
-        shared=np.full(len(own), -1),
+        entry_tuple=entry_tuple,
+        entry_count=entry_count,
+        part=part,
+        shared=np.full(len(previous), -1),
         shared_ptr=np.zeros(1, np.int64),
         shared_tuple=np.zeros(0, np.int32),
         shared_count=np.zeros(0, np.int32),

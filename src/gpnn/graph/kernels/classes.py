@@ -20,6 +20,7 @@ from .equation2 import (
     start_pairs,
 )
 from .shelf import enlarge, new_shelf, shelf_room
+from .tuple_table import new_tuples, tuple_room
 
 __all__ = ["learn_classes"]
 
@@ -32,7 +33,7 @@ def _room(store, sizes, tuples, classes, merge):  # type: ignore[no-untyped-def]
         enlarge(store[1], sizes[START_LOG], tuples),
         shelf_room(store[2], sizes[CLASSES], classes, merge),
         enlarge(store[3], sizes[CLASS_LOG], classes),
-        shelf_room(store[4], sizes[TUPLES], tuples, merge),
+        tuple_room(store[4], sizes[TUPLES], tuples, merge),
         enlarge(store[5], sizes[ENTRIES], tuples),
     )
 
@@ -54,11 +55,12 @@ def learn_classes(  # type: ignore[no-untyped-def]
     and classes, the bounds of every graph's pairs, the pairs, and their nodes per round.
     """
     radius = rounds * d if which == PAIRS else d
-    limit = (radius + (d if which == PAIRS else 1)) if distances else 0
+    limit = radius + d if distances and which == PAIRS else 0
+    beyond = d + 1 if distances else 0  # of w ∈ N_d(v) outside N_d(u), v and u being adjacent
     sizes = np.zeros(6, np.int64)
     store = (
         new_shelf(6), np.empty((8, 2), np.int64), new_shelf(4), np.empty((8, 2), np.int64),
-        new_shelf(3), np.empty((8, 2), np.int64),
+        new_tuples(), np.empty((8, 2), np.int64),
     )  # fmt: skip
     start_ptr = np.zeros(len(ptr), np.int64)
     class_ptr = np.zeros(len(ptr), np.int64)
@@ -116,8 +118,8 @@ def learn_classes(  # type: ignore[no-untyped-def]
             u = 0 * n
             while u < n:
                 u = learn_round(
-                    u, number, base, indptr, indices, part, colour, limit, merge, since, graph,
-                    scratch, store, sizes, alpha, new,
+                    u, number, base, indptr, indices, part, colour, limit, beyond, merge, since,
+                    graph, scratch, store, sizes, alpha, new,
                 )  # fmt: skip
                 if u < n:
                     classes, tuples = at_most(u, number, row, near, ball, until)
@@ -130,7 +132,7 @@ def learn_classes(  # type: ignore[no-untyped-def]
     return (
         store[0][2][: sizes[STARTS]],
         store[2][2][: sizes[CLASSES]],
-        store[4][2][: sizes[TUPLES]],
+        store[4][1][: sizes[TUPLES]],
         store[5][: sizes[ENTRIES]],
         (start_ptr, store[1][: sizes[START_LOG]]),
         (class_ptr, store[3][: sizes[CLASS_LOG]]),

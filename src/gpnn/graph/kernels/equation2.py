@@ -14,6 +14,7 @@ from .hashing import mix, scramble
 from .hops import reach
 from .lean import lean
 from .shelf import find, tally
+from .tuple_table import count_tuple
 
 __all__ = [
     "CLASSES", "CLASS_LOG", "ENTRIES", "STARTS", "START_LOG", "TUPLES", "UNKNOWN",
@@ -30,7 +31,6 @@ HIGH = np.array(
     [0x7137449123EF65CD, 0xE9B5DBA58189DBBD, 0x59F111F1B605D019, 0xAB1C5ED5DA6D8119], np.uint64
 )
 SALT = np.uint64(0x72BE5D74F27B896F)
-TUPLE = np.uint64(0xD807AA98A3030242)
 SECOND = np.uint64(0x12835B0145706FBE)
 BEFORE = np.uint64(0x243185BE4EE4B28C)
 CLASS = np.uint64(0x550C7DC3D5FFB4E2)
@@ -89,40 +89,36 @@ def at_most(u, number, row, near, ball, until):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _describe(shelf, entries, sizes, number, first, last, close, mate, alpha, here, merge):  # type: ignore[no-untyped-def]
+def _describe(table, entries, sizes, number, first, last, close, mate, alpha, here, merge):  # type: ignore[no-untyped-def]
     """Append {{(α_vw, α_uw) : w ∈ N_d(v)}} of a new class as entries (tuple, count)."""
-    keys, slots, rows, seen = shelf
     since = sizes[ENTRIES]
-    salt = TUPLE + np.uint64(number)
+    used, at_end = sizes[TUPLES], since
     for k in range(first, last):
-        left, right = alpha[close[k]], here[mate[k]]
-        low, high = scramble(np.uint64(left), np.uint64(right), salt)
-        t = find(keys, slots, sizes[TUPLES], low, high, merge)
-        if t == sizes[TUPLES]:
-            rows[t, 0], rows[t, 1], rows[t, 2] = number, left, right
-            sizes[TUPLES] += 1
-        tally(seen, entries, sizes, ENTRIES, since, t)
+        used, at_end = count_tuple(
+            table, used, alpha[close[k]], here[mate[k]], number, entries, at_end, since, merge
+        )
+    sizes[TUPLES], sizes[ENTRIES] = used, at_end
 
 
 @lean
 def learn_round(  # type: ignore[no-untyped-def]
-    u, number, base, indptr, indices, part, colour, limit, merge, since, graph, scratch, store,
-    sizes, alpha, new,
+    u, number, base, indptr, indices, part, colour, limit, beyond, merge, since, graph, scratch,
+    store, sizes, alpha, new,
 ):  # fmt: skip
     """Round ``number`` on the pairs (v, u), u from a vertex on; returns the first without room.
 
     u runs outside, so that one look-up of α_u· serves all (v, u). Rows ascend, hence the place of
     u in row v is the number of times v was met before. Pairs (u, w) that are not kept have their
     start class for ever. They are met in the same order in every round, so where classes are not
-    merged the k-th of u is the k-th that round 1 made. ``limit`` is how far they may lie, or 0
-    where distances do not count.
+    merged the k-th of u is the k-th that round 1 made. ``limit`` is how far they may lie where that
+    has to be found out, else 0: they lie ``beyond`` hops away, 0 where distances do not count.
     """
     row, near, ball, until, _, _, close, mate = graph
     depth, queue, cursor, here, far, far_start, left, right = scratch
     starts, start_log, classes, class_log, tuples, entries = store
     start_keys, start_slots, start_rows, start_seen = starts
     keys, slots, rows, seen = classes
-    tuple_room = len(tuples[2])
+    tuple_room = len(tuples[1])
     while u < len(row) - 1:
         more, most = at_most(u, number, row, near, ball, until)
         if (
@@ -157,7 +153,7 @@ def learn_round(  # type: ignore[no-untyped-def]
                 if here[w] == UNKNOWN:
                     s = far_start[u] + met
                     if merge or number == 1:
-                        hops = depth[w] if limit > 0 else 0
+                        hops = depth[w] if limit > 0 else beyond
                         s = _start(
                             start_keys, start_slots, start_rows, sizes, colour[base + u], NONE,
                             colour[base + w], 0, hops, -1, merge,
