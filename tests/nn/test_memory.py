@@ -116,6 +116,16 @@ def test_what_is_held_follows_from_stated_limits(monkeypatch):
         assert not memory.recomputes(batch, 64, row)
 
 
+def test_freed_memory_is_kept_where_there_is_room(monkeypatch):
+    row, batch = torch.zeros(1, 64, dtype=torch.float32), ready(layers=2).batch()
+    kept = memory._kept_bytes(batch, 64, row)
+    assert kept > 64 * 4 * 2 * 20 * batch.num_nodes
+    monkeypatch.setattr(memory, "free_bytes", lambda _: 3 * kept)
+    assert memory.fits_often(batch, 64, row) and not memory.fits_often(batch, 64, row, 2)
+    monkeypatch.setattr(memory, "free_bytes", lambda _: 2 * kept)  # and the batch itself
+    assert not memory.fits_often(batch, 64, row)
+
+
 def test_replicas_that_do_not_fit_are_refused(monkeypatch):
     monkeypatch.setattr(memory, "free_bytes", lambda _: 2**30)
     row = torch.zeros(1, 64, dtype=torch.float32)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from ..errors import InputError
 from ..sizes import available_bytes
 from .batch import GraphBatch
 from .ranks import ranks
 
-__all__ = ["recomputes", "tuple_chunk"]
+__all__ = ["fits_often", "recomputes", "tuple_chunk"]
 
 LIVE_ROWS = 6
 """Rows of the network's width that a tuple (α_vw, α_uw) keeps alive in a training step."""
@@ -52,9 +53,24 @@ def recomputes(batch: GraphBatch, width: int, like: Tensor) -> bool:
     would keep is more than half of the memory that is free."""
     if torch.compiler.is_compiling() or like.dim() > 2 or not torch.is_grad_enabled():
         return False
-    rows = sum(CLASS_ROWS * len(one.weight) + VERTEX_ROWS * batch.num_nodes for one in batch.rounds)
-    need = rows * width * like.element_size()
+    need = _kept_bytes(batch, width, like)
     return need > MOST and need > free_bytes(like.device) // 2
+
+
+def _kept_bytes(batch: GraphBatch, width: int, like: Tensor) -> int:
+    """About what a step keeps of vertices and classes until the gradient is taken."""
+    rows = sum(CLASS_ROWS * len(one.weight) + VERTEX_ROWS * batch.num_nodes for one in batch.rounds)
+    return rows * width * like.element_size()
+
+
+def fits_often(batch: GraphBatch, width: int, like: Tensor, replicas: int = 1) -> bool:
+    """Whether there is room for all memory that steps over this batch ever take if none of it is
+    given back to the system in between: where it was measured, less than twice what a step keeps
+    and once more what the batch holds."""
+    tensors = (leaf for leaf in tree_leaves(batch) if isinstance(leaf, Tensor))
+    held = sum(leaf.numel() * leaf.element_size() for leaf in tensors)
+    need = held + 2 * replicas * _kept_bytes(batch, width, like)
+    return need < free_bytes(like.device)
 
 
 def free_bytes(device: torch.device) -> int:

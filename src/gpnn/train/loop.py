@@ -19,6 +19,7 @@ import torch
 from ..data.prepared_folder import PreparedSamples
 from ..data.samples import Samples
 from ..errors import InputError
+from ..nn.memory import fits_often
 from ..nn.model import GPNN
 from ..nn.ranks import all_sum, rank, ranks
 from .capture import Capture
@@ -227,11 +228,11 @@ def _train(
     waited: float,
 ) -> Trained:
     schedule, began = staged.schedule, time.perf_counter()
-    if device.type == "cpu":
-        keep_freed_memory()
-    elif device.type == "cuda":
+    if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     trainer = Trainer(staged, device, keep_best)
+    if device.type == "cpu":
+        keep_freed_memory(_keeps_all(trainer))
     kept = None if folder is None else Checkpoint(folder, describe(staged, keep_best))
     resumed, spent = (0, 0.0) if kept is None else kept.restore(trainer.state())
     trainer.source.reset(trainer.step)
@@ -297,6 +298,16 @@ def _train(
     )
     nets = [net.cpu() for net in trainer.networks()] if keep_best else []
     return Trained(found, nets, best, epochs, resumed)
+
+
+def _keeps_all(trainer: Trainer) -> bool:
+    """Whether all steps are over the same graph, and what they free may stay with the process."""
+    staged = trainer.staged
+    if not staged.setup.task.node_level or staged.schedule.fanout is not None:
+        return False
+    batch, _ = trainer.source.take(trainer.step)
+    width = staged.setup.config.hidden
+    return fits_often(batch, width, trainer.adam.value, len(staged.replicas))
 
 
 def _goes_on(trainer: Trainer, done: int) -> bool:

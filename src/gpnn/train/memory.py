@@ -8,17 +8,19 @@ from functools import cache
 
 __all__ = ["keep_freed_memory"]
 
-TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+TRIM_THRESHOLD, MMAP_THRESHOLD, MMAP_MAX = -1, -3, -4
 """Numbers of glibc's options, from ``malloc.h``."""
 KEPT, LARGEST = 2**29, 2**25
 
 
 @cache
-def keep_freed_memory() -> None:
-    """Let glibc keep up to 512 MiB of what a step has freed for the next step.
+def keep_freed_memory(all_of_it: bool = False) -> None:
+    """Let glibc keep up to 512 MiB of what a step has freed for the next step, or all of it.
 
     By default it gives freed memory back to the system at once, and to take it again page by page
-    costs as much as a quarter of a step of several replicas. Elsewhere this does nothing.
+    costs as much as a quarter of a step of several replicas, and half of a step on a graph of a
+    million edges, whose arrays are too large to be kept otherwise. All of it may be twice as much
+    as a step needs. Elsewhere this does nothing.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -26,5 +28,9 @@ def keep_freed_memory() -> None:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):  # another C library
         return
-    mallopt(TRIM_THRESHOLD, KEPT)
-    mallopt(MMAP_THRESHOLD, LARGEST)
+    if all_of_it:
+        mallopt(TRIM_THRESHOLD, -1)
+        mallopt(MMAP_MAX, 0)
+    else:
+        mallopt(TRIM_THRESHOLD, KEPT)
+        mallopt(MMAP_THRESHOLD, LARGEST)
