@@ -11,26 +11,30 @@ from torch import Tensor
 from ...ranks import added_up, gathered, ranks
 from .jit import jit
 from .sums import NO_NUMBERS
+from .threads import on_rows
 
 __all__ = ["normalise", "scale_rows"]
 
 
 BLOCK = 64
 """Rows that are summed in the precision of the data before they join a sum in double precision."""
+STRETCH = 2**16
+"""Rows of which a thread takes the sums; a fixed number, so that they do not depend on threads."""
 
 
 @jit
-def _moments(x, weight, out):
-    """Σ w, the mean and Σ w (x - mean)² of every feature."""
-    replicas, rows, width = x.shape
+def _moments(x, weight, parts, low, high):
+    """Σ w, the mean and Σ w (x - mean)² of every feature over a stretch of rows."""
+    replicas, _, width = x.shape
+    out = parts[low // STRETCH]
     unit = x.dtype.type(1)
     part, middle = np.empty(width, x.dtype), np.empty(width, x.dtype)
     for r in range(replicas):
         mean, spread = np.zeros(width), np.zeros(width)
         total = 0.0
-        for start in range(0, rows, BLOCK):
+        for start in range(low, high, BLOCK):
             part[:] = 0
-            for i in range(start, min(start + BLOCK, rows)):
+            for i in range(start, min(start + BLOCK, high)):
                 w = weight[r, i] if len(weight) else unit
                 total += w
                 for c in range(width):
@@ -38,11 +42,11 @@ def _moments(x, weight, out):
             for c in range(width):
                 mean[c] += part[c]
         for c in range(width):
-            mean[c] /= max(total, 1.0)
+            mean[c] = mean[c] / total if total > 0 else 0.0
             middle[c] = mean[c]
-        for start in range(0, rows, BLOCK):
+        for start in range(low, high, BLOCK):
             part[:] = 0
-            for i in range(start, min(start + BLOCK, rows)):
+            for i in range(start, min(start + BLOCK, high)):
                 w = weight[r, i] if len(weight) else unit
                 for c in range(width):
                     off = x[r, i, c] - middle[c]
@@ -89,9 +93,10 @@ def _settle(moments, gain, bias, running_mean, running_var, eps, flat, momentum,
 
 
 @jit
-def _slopes(x, grad, out, stats, relu, into):
-    """Σ g and Σ g (x - mean) of every feature."""
-    replicas, rows, width = x.shape
+def _slopes(x, grad, out, stats, relu, parts, low, high):
+    """Σ g and Σ g (x - mean) of every feature over a stretch of rows."""
+    replicas, _, width = x.shape
+    into = parts[low // STRETCH]
     zero = x.dtype.type(0)
     first, second = np.empty(width, x.dtype), np.empty(width, x.dtype)
     middle = np.empty(width, x.dtype)
@@ -99,10 +104,10 @@ def _slopes(x, grad, out, stats, relu, into):
         for c in range(width):
             middle[c] = stats[r, 1, c]
             into[r, 0, c] = into[r, 1, c] = 0
-        for start in range(0, rows, BLOCK):
+        for start in range(low, high, BLOCK):
             first[:] = 0
             second[:] = 0
-            for i in range(start, min(start + BLOCK, rows)):
+            for i in range(start, min(start + BLOCK, high)):
                 for c in range(width):
                     g = grad[r, i, c]
                     if relu:
@@ -115,10 +120,10 @@ def _slopes(x, grad, out, stats, relu, into):
 
 
 @jit
-def _unapply(x, weight, grad, out, gain, stats, sums, relu, into):
+def _unapply(x, weight, grad, out, gain, stats, sums, relu, into, low, high):
     """The gradient of the rows; ``sums`` are Σ g and Σ g (x - mean) over all rows that count in the
     statistics."""
-    replicas, rows, width = x.shape
+    replicas, _, width = x.shape
     zero, unit = x.dtype.type(0), x.dtype.type(1)
     middle, steep = np.empty(width, x.dtype), np.empty(width, x.dtype)
     level, slope = np.empty(width, x.dtype), np.empty(width, x.dtype)
@@ -129,7 +134,7 @@ def _unapply(x, weight, grad, out, gain, stats, sums, relu, into):
             steep[c] = scale * gain[r, c]
             level[c] = scale * gain[r, c] * sums[r, 0, c] / total
             slope[c] = scale * gain[r, c] * scale * scale * sums[r, 1, c] / total
-        for i in range(rows):
+        for i in range(low, high):
             w = weight[r, i] if len(weight) else unit
             for c in range(width):
                 g = grad[r, i, c]
@@ -139,11 +144,11 @@ def _unapply(x, weight, grad, out, gain, stats, sums, relu, into):
 
 
 @jit
-def _scale(x, steep, shift, relu, out):
-    replicas, rows, width = x.shape
+def _scale(x, steep, shift, relu, out, low, high):
+    replicas, _, width = x.shape
     zero = x.dtype.type(0)
     for r in range(replicas):
-        for i in range(rows):
+        for i in range(low, high):
             for c in range(width):
                 value = x[r, i, c] * steep[r, c] + shift[r, c]
                 out[r, i, c] = max(value, zero) if relu else value
@@ -168,13 +173,16 @@ class _Normalise(torch.autograd.Function):
         out = torch.empty_like(x)
         stats = torch.empty(*gain.shape[:-1], 3, gain.shape[-1], dtype=torch.float64)
         rows, moments = _stacked(x, 3).numpy(), _stacked(stats, 3).numpy()
-        _moments(rows, _weights(weight, x), moments)
+        each = _stretches(rows)
+        parts = np.empty((len(each), *moments.shape))
+        on_rows(_moments, (rows, _weights(weight, x), parts), each, x.numel())
+        _join(parts, moments)
         if ranks() > 1:
             _join(gathered(stats).numpy().reshape(-1, *moments.shape), moments)
         arrays = [_stacked(part, 2).numpy() for part in (gain, bias, *running)]
         steep, shift = np.empty_like(arrays[0]), np.empty_like(arrays[0])
         _settle(moments, *arrays, eps, flat, momentum, steep, shift)
-        _scale(rows, steep, shift, relu, _stacked(out, 3).numpy())
+        on_rows(_scale, (rows, steep, shift, relu, _stacked(out, 3).numpy()), each, x.numel())
         ctx.save_for_backward(x, weight, gain, bias, out, stats)
         ctx.relu, ctx.plain = relu, plain
         return out
@@ -190,12 +198,17 @@ class _Normalise(torch.autograd.Function):
         into = torch.empty_like(x)
         sums = torch.empty(*gain.shape[:-1], 2, gain.shape[-1], dtype=torch.float64)
         rows, slope, made, moments = (_stacked(part, 3).numpy() for part in (x, grad, out, stats))
-        _slopes(rows, slope, made, moments, ctx.relu, _stacked(sums, 3).numpy())
+        each, total = _stretches(rows), _stacked(sums, 3).numpy()
+        parts = np.empty((len(each), *total.shape))
+        on_rows(_slopes, (rows, slope, made, moments, ctx.relu, parts), each, x.numel())
+        np.sum(parts, axis=0, out=total)
         of_bias = sums[..., 0, :].to(gain.dtype)  # of the rows of this process alone
         of_gain = (sums[..., 1, :] * stats[..., 2, :]).to(gain.dtype)
-        _unapply(rows, _weights(weight, x), slope, made, _stacked(gain, 2).numpy(), moments,
-                 _stacked(added_up(sums), 3).numpy(), ctx.relu,
-                 _stacked(into, 3).numpy())  # fmt: skip
+        arrays = (
+            rows, _weights(weight, x), slope, made, _stacked(gain, 2).numpy(), moments,
+            _stacked(added_up(sums), 3).numpy(), ctx.relu, _stacked(into, 3).numpy(),
+        )  # fmt: skip
+        on_rows(_unapply, arrays, each, x.numel())
         return into, None, of_gain, of_bias, *(None,) * 6
 
 
@@ -226,9 +239,16 @@ def scale_rows(x: Tensor, steep: Tensor, shift: Tensor, relu: bool) -> Tensor:
     """x · steep + shift, negative entries cut off with ``relu``; no gradient."""
     x = x.contiguous()
     out = torch.empty_like(x)
-    arrays = (_stacked(x, 3), _stacked(steep, 2), _stacked(shift, 2))
-    _scale(*(part.numpy() for part in arrays), relu, _stacked(out, 3).numpy())
+    tensors = (_stacked(x, 3), _stacked(steep, 2), _stacked(shift, 2))
+    rows, *scales = (part.numpy() for part in tensors)
+    arrays = (rows, *scales, relu, _stacked(out, 3).numpy())
+    on_rows(_scale, arrays, _stretches(rows), x.numel())
     return out
+
+
+def _stretches(x: np.ndarray) -> list[tuple[int, int]]:
+    rows = x.shape[1]
+    return [(k, min(k + STRETCH, rows)) for k in range(0, max(rows, 1), STRETCH)]
 
 
 def _stacked(x: Tensor, dimensions: int) -> Tensor:

@@ -7,14 +7,15 @@ import numpy as np
 from torch import Tensor
 
 from .jit import jit
+from .threads import on_entries
 
 __all__ = ["pair_slopes", "pair_sums"]
 
 
 @jit
-def _sums(x, y, other, own, ptr, weight, out):
+def _sums(x, y, other, own, ptr, weight, out, low, high):
     zero, factor = out.dtype.type(0), out.dtype.type(1)
-    for v in range(len(ptr) - 1):
+    for v in range(low, high):
         row = out[v]
         row[:] = 0
         for e in range(ptr[v], ptr[v + 1]):
@@ -26,10 +27,10 @@ def _sums(x, y, other, own, ptr, weight, out):
 
 
 @jit
-def _slopes(mine, theirs, partner, entry, ptr, vertex, grad, weight, out):
+def _slopes(mine, theirs, partner, entry, ptr, vertex, grad, weight, out, low, high):
     """Of the rows ``mine``: entry e of row i has the row ``partner[e]`` of the other table."""
     zero, factor = out.dtype.type(0), out.dtype.type(1)
-    for i in range(len(ptr) - 1):
+    for i in range(low, high):
         row, a = out[i], mine[i]
         row[:] = 0
         for k in range(ptr[i], ptr[i + 1]):
@@ -41,8 +42,8 @@ def _slopes(mine, theirs, partner, entry, ptr, vertex, grad, weight, out):
                 row[f] += factor * g[f] if a[f] + b[f] > 0 else zero
 
 
-def _arrays(*tensors: Tensor) -> list[np.ndarray]:
-    return [one.detach().contiguous().numpy() for one in tensors]
+def _arrays(*tensors: Tensor) -> tuple[np.ndarray, ...]:
+    return tuple(one.detach().contiguous().numpy() for one in tensors)
 
 
 def _weights(weight: Tensor | None, like: Tensor) -> Tensor:
@@ -55,7 +56,8 @@ def pair_sums(
 ) -> Tensor:
     """Shapes: x [n, f], y [rows, f], pairs [entries] → [vertices, f]."""
     out = x.new_empty(ptr.shape[0] - 1, x.shape[1])
-    _sums(*_arrays(x, y, other, own, ptr, _weights(weight, x)), out.numpy())
+    arrays = _arrays(x, y, other, own, ptr, _weights(weight, x), out)
+    on_entries(_sums, arrays, arrays[4], x.shape[1])
     return out
 
 
@@ -66,5 +68,6 @@ def pair_slopes(
     """The gradient of one of the two tables."""
     out = mine.new_empty(mine.shape)
     weights = _weights(weight, mine)
-    _slopes(*_arrays(mine, theirs, partner, entry, ptr, vertex, grad, weights), out.numpy())
+    arrays = _arrays(mine, theirs, partner, entry, ptr, vertex, grad, weights, out)
+    on_entries(_slopes, arrays, arrays[4], 2 * mine.shape[1])
     return out

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from .jit import jit
+from .threads import on_entries
 
 __all__ = ["NO_NUMBERS", "add_to_rows", "replica_dots", "segment_sums"]
 
@@ -15,11 +16,11 @@ NO_NUMBERS = {kind: rows.reshape(0) for kind, rows in NO_ROWS.items()}
 
 
 @jit
-def _sums(x, source, ptr, weight, onto, factor, out):
+def _sums(x, source, ptr, weight, onto, factor, out, low, high):
     width, rows = x.shape[1], len(ptr) - 1
     weighted, based = len(weight) > 0, len(onto) > 0
     each = max(1, rows // max(1, len(factor)))
-    for i in range(rows):
+    for i in range(low, high):
         first, last = ptr[i], ptr[i + 1]
         if based:
             f = factor[i // each] if len(factor) else x.dtype.type(1)
@@ -89,16 +90,17 @@ def segment_sums(
     """
     x = x if x.is_contiguous() else x.contiguous()
     out = x.new_empty(len(ptr) - 1, x.shape[1])
-    numbers = NO_NUMBERS[x.dtype]
-    _sums(
+    numbers, ends = NO_NUMBERS[x.dtype], ptr.numpy()
+    arrays = (
         x.numpy(),
         source.numpy(),
-        ptr.numpy(),
+        ends,
         numbers if weight is None else weight.detach().numpy(),
         NO_ROWS[x.dtype] if onto is None else onto.contiguous().numpy(),
         numbers if factor is None else factor.detach().reshape(-1).numpy(),
         out.numpy(),
     )
+    on_entries(_sums, arrays, ends, x.shape[1])
     return out
 
 
