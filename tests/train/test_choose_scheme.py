@@ -15,8 +15,9 @@ from gpnn.data.planted import planted
 from gpnn.data.samples import Samples, encode_samples
 from gpnn.data.split import inner_folds
 from gpnn.errors import InputError
-from gpnn.train.choose_scheme import Candidate, Chosen, candidates, choose_scheme, decide
+from gpnn.train.choose_scheme import Chosen, choose_scheme, decide
 from gpnn.train.paired import paired, student_p
+from gpnn.train.scheme_candidates import Candidate, candidates
 from gpnn.train.search_log import Trial
 from gpnn.train.train_config import TrainConfig
 
@@ -144,6 +145,19 @@ def test_the_planted_scheme_is_found_and_the_choice_resumes(tmp_path: Path) -> N
     assert again.standings == found.standings
     with pytest.raises(InputError, match="holds another search"):
         choose(encode_samples(planted("core", 60, seed=1)), tmp_path)
+
+
+def test_two_processes_choose_what_one_does(tmp_path: Path) -> None:
+    samples = encode_samples(planted("core", 60))
+    shares: list[float] = []
+    one = choose(samples, tmp_path / "one")
+    two = choose(samples, tmp_path / "two", jobs=2, progress=lambda *told: shares.append(told[2]))
+    assert two.standings == one.standings
+    assert (two.candidate, two.reason) == (one.candidate, one.reason)
+    assert shares.count(1.0) == 3, "every rung is told to its end"
+    assert not (tmp_path / "two" / "work").exists() or not list((tmp_path / "two/work").iterdir())
+    late = choose(samples, tmp_path / "late", jobs=2, minutes=1e-9)
+    assert (late.rung, late.complete) == (0, False)
 
 
 def test_random_labels_keep_the_base(tmp_path: Path) -> None:

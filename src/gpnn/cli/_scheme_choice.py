@@ -12,7 +12,8 @@ from ._shared import notes
 if TYPE_CHECKING:
     from ..data.samples import Samples
     from ..data.split import Split
-    from ..train.choose_scheme import Candidate, Chosen
+    from ..train.choose_scheme import Chosen
+    from ..train.scheme_candidates import Candidate
     from ..train.search_log import Trial
     from ..train.train_config import TrainConfig
 
@@ -30,11 +31,12 @@ def choose(
     kind: str | None,
     minutes: float | None,
     fresh: bool,
+    jobs: int | None,
 ) -> Chosen:
     """The choice for a training; that of a finished one is taken as it is."""
     import numpy as np
 
-    from ..train.choose_scheme import MINUTES, Chosen, choose_scheme
+    from ..train.choose_scheme import MINUTES, Chosen, choose_scheme, usual_jobs
     from ..train.model_file import CARD, load_model
 
     if not fresh and (folder / CARD).is_file():
@@ -70,7 +72,8 @@ def choose(
     with search_progress() as (progress, _):
         found = choose_scheme(
             samples, pool, model, config, folder / FOLDER, minutes,
-            kind=kind if kind == "scaffold" else None, fresh=fresh, counted=counted,
+            kind=kind if kind == "scaffold" else None, fresh=fresh,
+            jobs=usual_jobs(config.device) if jobs is None else jobs, counted=counted,
             progress=progress, finished=finished,
         )  # fmt: skip
     cut = "" if found.complete else f" (stopped after {minutes:g} minutes in rung {found.rung + 1})"

@@ -86,6 +86,16 @@ def train(
         float | None,
         Option(help="Time budget of --scheme auto or of --effort thorough. Default: 10."),
     ] = None,
+    jobs: Annotated[
+        int | None,
+        Option(
+            "--jobs",
+            "-j",
+            help="Processes that try candidates of --scheme auto at once. Default: one per core, "
+            "at most 8; 1 on a GPU.",
+            min=1,
+        ),
+    ] = None,
     folds: Annotated[
         int | None,
         Option(help="Cross-validation with this many folds, trained side by side."),
@@ -278,6 +288,11 @@ def train(
         raise InputError(
             "--minutes is the time of a search: give --scheme auto or --effort thorough with it."
         )
+    if jobs is not None and not auto:
+        raise InputError(
+            "--jobs is for --scheme auto. To train one network in several processes: 'torchrun "
+            "--nproc-per-node 2 -m gpnn train …'."
+        )
     if auto:
         _check_auto(
             {"--folds": folds, "--calibrate": calibrate, "--baseline": baseline,
@@ -364,7 +379,7 @@ def train(
         options, config = _search(samples, parts, options, config, folder, minutes or 10.0, fresh)
     choice, files = None, list[Path]()
     if auto:
-        choice = choose(samples, parts, options, config, folder, split, minutes, fresh)
+        choice = choose(samples, parts, options, config, folder, split, minutes, fresh, jobs)
         options = choice.applied(options)
         files = [draw_choice(choice, folder, _stem(source))]
     with progress(folder, config.epochs) as (started, tick):

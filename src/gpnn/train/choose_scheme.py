@@ -1,9 +1,8 @@
 r"""``scheme="auto"``: which partition, if any, do these data call for?
 
-The candidates are schemes and combinations of them, times interactions, radius and distances, as
-far as the data can carry them: every part must be met in enough graphs, and the classes of pairs
-must be affordable. Both are counted before anything is trained. The base GNN alone comes first and
-GPNN on one part (``trivial``) second: "no partition" can win.
+The candidates (:mod:`gpnn.train.scheme_candidates`) are schemes and combinations of them, times
+interactions, radius and distances, as far as the data can carry them. The base GNN alone comes
+first and GPNN on one part (``trivial``) second: "no partition" can win.
 
 They are trained by successive halving (:mod:`gpnn.train.halving`) on folds of the training and
 validation samples; test samples are never looked at. Every rung has folds and seeds of its own, so
@@ -26,94 +25,46 @@ the best is chosen: the one with the fewest parts, then the fewest pairs, then t
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ..data.samples import Samples
 from ..data.split import inner_folds
 from ..data.tasks import higher_is_better
 from ..errors import InputError
-from ..graph.classes import interaction_classes
-from ..graph.partition import Partition, partition
-from ..graph.structure import Structure
-from ..nn.prepare import label_codes
-from ..options import AUTO, Number
+from ..options import AUTO, Number, Whole
+from . import halving
 from .device import pick_device
-from .halving import RUNGS, Bracket, Progress, measured, run_rungs, train_checkpointed
+from .halving import RUNGS, Bracket, OutOfTime, Progress, Tell
 from .loop import train_replicas
 from .paired import holm, paired, student_p
 from .replica import Replica, Schedule
+from .scheme_candidates import Candidate, candidates
 from .search_log import Trial, TrialLog, search_folder
 from .setup import model_config
 from .train_config import TrainConfig
 
-__all__ = ["MINUTES", "Candidate", "Chosen", "Standing", "candidates", "choose_scheme"]
+__all__ = ["MINUTES", "Chosen", "Standing", "choose_scheme", "usual_jobs"]
 
 MINUTES = 10.0
 """The time of a choice where none is given."""
 
-SCHEMES = (
-    "trivial", "core", "degree", "triangle", "core-degree", "core-onion", "core+triangle",
-    "degree+triangle", "wl-2", "ego-1", "ego-2",
-)  # fmt: skip
-INTERACTIONS = ("edges", "cross", "pairs")
-REACHES = ((1, False), (3, True))
-"""Radius of the neighbourhoods, and whether hop distances count."""
-
-MET, RARE = 5, 0.05
-"""A part must be met in so many graphs; this share of the vertices may lie in others."""
-AFFORDABLE = 1_000
-"""Tuples of Equation 2 per graph, at most."""
-COUNTED = 500
-"""Graphs over which tuples are counted, at most."""
 FOLDS, LEAST, LEVEL = 5, 5, 0.05
 KEPT = 2
 """The base and ``trivial`` reach the last rung whatever their values are."""
 GOES_ON = (0.25, 0.4)
 """The share of the other candidates that goes on to rung 2 and to rung 3."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A partition that may be chosen.
-
-    Attributes:
-        options: fields of the network; ``gpnn`` is ``False`` for the base alone.
-        parts: in the training and validation samples.
-        rare: share of their vertices in parts that fewer than five graphs have.
-        tuples: of Equation 2 per graph: the cost of the look-up.
-        refused: why the data cannot carry it, or "".
-    """
-
-    options: Mapping[str, Any]
-    parts: int = 0
-    rare: float = 0.0
-    tuples: float = 0.0
-    refused: str = ""
-
-    @property
-    def title(self) -> str:
-        if not self.options["gpnn"]:
-            return "base alone"
-        own = self.options
-        far = f" d={own['d']}" if own["d"] > 1 else ""
-        return f"{own['scheme']} {own['interactions']}{far}" + " distances" * own["distances"]
-
-    @property
-    def complexity(self) -> tuple[int, ...]:
-        """Simpler candidates have smaller ones."""
-        if not self.options["gpnn"]:
-            return (0,)
-        order = ("cross", "edges", "pairs").index(self.options["interactions"])
-        return 1, self.parts, order, self.options["d"], int(self.options["distances"])
+MOST_JOBS = 8
+"""Processes that are started without being asked for."""
 
 
 @dataclass(frozen=True)
@@ -194,120 +145,6 @@ class Chosen:
         return cls(candidate=chosen, standings=tuple(standings), **own)
 
 
-@dataclass
-class _Counting:
-    """What candidates of one dataset share: graphs, smallest radius, partitions by scheme."""
-
-    samples: Samples
-    pool: NDArray[np.int64]
-    model: Mapping[str, Any]
-    least: int
-    cuts: dict[str, Partition | str] = field(default_factory=dict)
-    seen: dict[bytes, str] = field(default_factory=dict)
-
-    def partition(self, scheme: str) -> Partition | str:
-        """The parts of a scheme, or why there are none of its own."""
-        if scheme not in self.cuts:
-            try:
-                cut = partition(self.samples.graphs, scheme)
-            except InputError as error:
-                self.cuts[scheme] = str(error)
-                return self.cuts[scheme]
-            first = np.unique(cut.part, return_index=True)[1]
-            names = np.argsort(np.argsort(first))[cut.part]  # parts in order of appearance
-            other = self.seen.setdefault(names.astype(np.int32).tobytes(), scheme)
-            self.cuts[scheme] = cut if other == scheme else f"the same parts as {other}"
-        return self.cuts[scheme]
-
-    def rare(self, cut: Partition) -> tuple[int, float]:
-        """Parts of the pool, and the share of its vertices in parts that few graphs have."""
-        graphs, inside = self.samples.graphs, np.zeros(len(self.samples), np.bool_)
-        inside[self.pool] = True
-        node = self.samples.task.node_level
-        vertices = inside if node else inside[graphs.graph_of]
-        own = cut.part[vertices].astype(np.int64)
-        holder = np.flatnonzero(vertices) if node else graphs.graph_of[vertices]
-        met = np.unique(own * (holder.max(initial=0) + 1) + holder)
-        counts = np.bincount(met // (holder.max(initial=0) + 1), minlength=cut.num_parts)
-        few = (counts < MET)[own].mean() if len(own) else 0.0
-        return len(np.unique(own)), float(few)
-
-    def tuples(self, cut: Partition, options: Mapping[str, Any]) -> float:
-        """Tuples of Equation 2 per graph, of the first graphs."""
-        graphs = self.samples.graphs
-        count = min(COUNTED, len(graphs))
-        some = np.arange(graphs.num_nodes) < graphs.ptr[count]
-        few, entries = graphs.induced(some)[0], some[graphs.rows]
-        fields = {k: v for k, v in self.model.items() if k in ("layers", "labels")}
-        labels, wide = self.samples.edge_labels, fields.get("labels", False)
-        codes = label_codes(self.samples.x)[some] if wide else None
-        structure = Structure(**{k: v for k, v in options.items() if k != "gpnn"}, **fields)
-        table = interaction_classes(
-            replace(few, ptr=graphs.ptr[: count + 1]), cut.part[some], structure,
-            None if labels is None else labels[entries], vertex_labels=codes,
-        )  # fmt: skip
-        return sum(len(one.entry_tuple) for one in table.tables) / max(1, count)
-
-
-def candidates(
-    samples: Samples, pool: NDArray[np.int64], model: Mapping[str, Any]
-) -> list[Candidate]:
-    """The base, ``trivial``, and every other candidate: those that the data can carry, then those
-    refused. What ``model`` says of interactions, d or distances is fixed.
-
-    Args:
-        pool: the training and validation samples.
-    """
-    kinds = [model["interactions"]] if "interactions" in model else INTERACTIONS
-    reaches = sorted(
-        {(model.get("d", d), model.get("distances", far)) for d, far in REACHES}
-    )  # fmt: skip
-    if not samples.task.node_level:  # of one graph, test vertices are part of the structure
-        inside = np.zeros(len(samples), np.bool_)
-        inside[pool] = True
-        samples, pool = samples.take(inside), np.arange(len(pool))
-    counting = _Counting(samples, pool, model, reaches[0][0])
-    carried = [Candidate({"gpnn": False})]
-    refused: list[Candidate] = []
-    for (d, far), kind, scheme in product(reaches, kinds, SCHEMES):
-        options = {"gpnn": True, "scheme": scheme, "interactions": kind, "d": d, "distances": far}
-        one = _counted(counting, options)
-        (refused if one.refused else carried).append(one)
-    if not any(one.options.get("scheme") == "trivial" for one in carried):
-        raise InputError(
-            "GPNN on one part is refused already: "
-            + next(o.refused for o in refused if o.options["scheme"] == "trivial")
-        )
-    # trivial second: it always reaches the last rung
-    carried.sort(key=lambda one: (one.options["gpnn"], one.options.get("scheme") != "trivial"))
-    return [*carried, *refused]
-
-
-def _counted(counting: _Counting, options: dict[str, Any]) -> Candidate:
-    cut = counting.partition(options["scheme"])
-    if isinstance(cut, str):
-        return Candidate(options, refused=cut)
-    parts, rare = counting.rare(cut)
-    one = Candidate(options, parts, rare)
-    if rare > RARE:
-        why = f"{rare:.0%} of the vertices lie in parts that fewer than {MET} graphs have"
-        return replace(one, refused=why)
-    if options["interactions"] == "cross":
-        share = float(cut.cross.mean()) if len(cut.cross) else 0.0
-        if not share and options["d"] > counting.least:
-            return replace(one, refused=f"the same as d={counting.least}: no edge is a cross edge")
-        if share == 1.0:
-            return replace(one, refused="the same as edges: all edges are cross edges")
-    try:
-        one = replace(one, tuples=round(counting.tuples(cut, options), 1))
-    except InputError as error:
-        return replace(one, refused=str(error))
-    control = options["scheme"] == "trivial" and options["d"] == counting.least
-    if one.tuples > AFFORDABLE and not control:
-        return replace(one, refused=f"{one.tuples:,.0f} tuples per graph, above {AFFORDABLE:,}")
-    return one
-
-
 def choose_scheme(
     samples: Samples,
     pool: NDArray[np.int64],
@@ -318,6 +155,7 @@ def choose_scheme(
     *,
     kind: str | None = None,
     fresh: bool = False,
+    jobs: int = 1,
     counted: Callable[[list[Candidate]], None] | None = None,
     progress: Progress | None = None,
     finished: Callable[[Candidate, Trial], None] | None = None,
@@ -332,6 +170,8 @@ def choose_scheme(
         minutes: after which the last finished rung decides.
         kind: of the folds: ``random``, ``stratified`` or ``scaffold``.
         fresh: forget the trials in the folder.
+        jobs: processes that train candidates at once; what is chosen does not depend on it, unless
+            the time is up before all rungs are finished.
         counted: called with the candidates before anything is trained.
         finished: called with every trial that is new.
     """
@@ -344,15 +184,12 @@ def choose_scheme(
             f"{model['base']!r}."
         )
     pick_device(train.device)
+    jobs = Whole(1).read("jobs", jobs)
     splits = _rung_splits(samples, pool, train.seed, kind)
     found = candidates(samples, pool, model)
     carried = [one for one in found if not one.refused]
     if counted is not None:
         counted(found)
-    rest = {k: v for k, v in model.items() if k not in ("scheme", "dropout")}
-    dropout = model.get("dropout")
-    if dropout is None:
-        dropout = model_config(samples, 1, {}).dropout
     parts = [[(s.train, s.valid, s.digest()) for s in own] for own in splits]
     about = {
         "search": "scheme",
@@ -362,42 +199,93 @@ def choose_scheme(
         "folds": [[digest for *_, digest in own] for own in parts],
         "data": samples.digest(),
     }
-    go = partial(train_replicas, balanced=train.class_weights == "balanced")
-
-    def train_one(numbers: list[int], rung: int, tell: Callable[[int, int], bool]) -> list[Trial]:
-        (number,) = numbers
-        one, began = carried[number - 1], time.perf_counter()
-        replicas = [
-            Replica(fit, check, [], train.seed + 1_000 * rung + k, train.lr,  # type: ignore[arg-type]
-                    train.weight_decay, dropout)
-            for k, (fit, check, _) in enumerate(parts[rung - 1])
-        ]  # fmt: skip
-        schedule = _shorter(train, RUNGS[rung - 1])
-        trial = Trial(number, rung, schedule.epochs, dict(one.options))
-        idle = ("d", "distances", "labels", "join", "interactions") * (not one.options["gpnn"])
-        options = {k: v for k, v in rest.items() if k not in idle} | dict(one.options)
-        place = folder / "work" / f"{rung}-{number}"
-        try:
-            curves = train_checkpointed(
-                place, samples, options, replicas, schedule, train.device, tell, go
-            )
-        except InputError as error:  # too large for the memory, say
-            trial = replace(trial, reason=str(error))
-        else:
-            trial = measured(trial, curves, slice(None))
-        return [replace(trial, seconds=round(time.perf_counter() - began, 3))]
-
-    deadline = time.time() + 60 * minutes
+    folds = tuple(tuple((fit, check) for fit, check, _ in own) for own in parts)
+    trials = _Trials(samples, tuple(carried), folds, model, train, folder)
+    spread = None
+    if jobs > 1:
+        spread = halving.in_processes(_worker, (trials, torch.get_num_threads()), jobs)
     with search_folder(folder, fresh):
         log = TrialLog(folder, about)
         tell = None if finished is None else lambda t: finished(carried[t.number - 1], t)
         bracket = Bracket(
-            len(carried), samples.metric, lambda alive, _: [[n] for n in alive], train_one, KEPT,
-            GOES_ON,
-        )  # fmt: skip
-        last = run_rungs(bracket, log, deadline, progress, tell)
+            len(carried), samples.metric, trials.sets, trials.train_one, KEPT, GOES_ON, spread
+        )
+        last = halving.run_rungs(bracket, log, time.time() + 60 * minutes, progress, tell)
     ratios = [float(np.mean([len(v) / len(f) for f, v, _ in own])) for own in parts]
     return decide(found, log.trials, samples.metric, ratios, last)
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """Trains candidates, here or in a process of its own.
+
+    Attributes:
+        carried: the candidates, numbered from 1.
+        folds: of every rung, the samples that train and those that validate.
+        model, train: as in :func:`choose_scheme`; ``folder``: for checkpoints.
+    """
+
+    samples: Samples
+    carried: tuple[Candidate, ...]
+    folds: tuple[tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...], ...]
+    model: Mapping[str, Any]
+    train: TrainConfig
+    folder: Path
+
+    def sets(self, alive: Sequence[int], _: int) -> list[list[int]]:
+        """Candidates differ in structure: each is a set of its own. Those that take longest come
+        first, so that processes end together."""
+        return [[n] for n in sorted(alive, key=lambda n: (-self.carried[n - 1].tuples, n))]
+
+    def train_one(self, numbers: list[int], rung: int, tell: Tell) -> list[Trial]:
+        """Train a candidate on all folds of a rung, side by side."""
+        (number,) = numbers
+        one, train, began = self.carried[number - 1], self.train, time.perf_counter()
+        dropout = self.model.get("dropout")
+        if dropout is None:
+            dropout = model_config(self.samples, 1, {}).dropout
+        replicas = [
+            Replica(fit, check, [], train.seed + 1_000 * rung + k, train.lr,  # type: ignore[arg-type]
+                    train.weight_decay, dropout)
+            for k, (fit, check) in enumerate(self.folds[rung - 1])
+        ]  # fmt: skip
+        schedule = _shorter(train, RUNGS[rung - 1])
+        trial = Trial(number, rung, schedule.epochs, dict(one.options))
+        idle = ("d", "distances", "labels", "join", "interactions") * (not one.options["gpnn"])
+        idle += ("scheme", "dropout")
+        options = {k: v for k, v in self.model.items() if k not in idle} | dict(one.options)
+        place = self.folder / "work" / f"{rung}-{number}"
+        go = partial(train_replicas, balanced=train.class_weights == "balanced")
+        try:
+            curves = halving.train_checkpointed(
+                place, self.samples, options, replicas, schedule, train.device, tell, go
+            )
+        except InputError as error:  # too large for the memory, say
+            trial = replace(trial, reason=str(error))
+        else:
+            trial = halving.measured(trial, curves, slice(None))
+        return [replace(trial, seconds=round(time.perf_counter() - began, 3))]
+
+    def __call__(self, item: tuple[list[int], int, float | None]) -> list[Trial] | None:
+        """The trials of a set, or ``None`` where the time is up."""
+        numbers, rung, deadline = item
+        if deadline is not None and time.time() >= deadline:
+            return None
+        try:
+            return self.train_one(numbers, rung, halving.watched(rung, numbers, deadline, None))
+        except OutOfTime:
+            return None
+
+
+def _worker(trials: _Trials, threads: int) -> _Trials:
+    torch.set_num_threads(threads)
+    return trials
+
+
+def usual_jobs(device: str) -> int:
+    """Processes for a choice: one a core on a CPU, up to eight; one process on a GPU, whose
+    trainings would wait for each other."""
+    return 1 if pick_device(device).type != "cpu" else min(MOST_JOBS, os.cpu_count() or 1)
 
 
 def decide(

@@ -21,13 +21,14 @@ import numpy as np
 
 from ..data.tasks import higher_is_better
 from ..errors import InputError
+from ..pool import ordered_map
 from .loop import train_replicas
 from .replica import Curves, Paused, Replica, Schedule, best_epoch
 from .search_log import Trial, TrialLog
 
 __all__ = [
-    *("PIECE", "RUNGS", "Bracket", "OutOfTime", "Progress"),
-    *("measured", "ranked", "run_rungs", "train_checkpointed", "watched"),
+    *("PIECE", "RUNGS", "Bracket", "OutOfTime", "Progress", "Tell"),
+    *("in_processes", "measured", "ranked", "run_rungs", "train_checkpointed", "watched"),
 ]
 
 RUNGS = (0.25, 0.5, 1.0)
@@ -108,6 +109,33 @@ def _in_turn(
         if deadline is not None and time.time() >= deadline:
             raise OutOfTime
         yield bracket.train(wanted, rung, watched(rung, wanted, deadline, progress))
+
+
+def in_processes(make: Callable[..., Any], arguments: tuple[Any, ...], jobs: int) -> Spread:
+    """A :attr:`Bracket.spread` over processes of this machine.
+
+    Args:
+        make: ``make(*arguments)``, called once in every process, gives what trains a set: from its
+            numbers, the rung and the deadline to its trials, ``None`` where the time is up.
+    """
+
+    def spread(
+        pending: Sequence[list[int]], rung: int, deadline: float | None, progress: Progress | None
+    ) -> Iterator[list[Trial]]:
+        numbers, late = [n for own in pending for n in own], False
+        items = [(own, rung, deadline) for own in pending]
+        processes = max(1, min(jobs, len(items)))
+        for done, made in enumerate(ordered_map(make, arguments, items, processes), start=1):
+            if progress is not None:
+                progress(rung, numbers, done / len(items))
+            if made is None:
+                late = True
+            else:
+                yield made
+        if late:
+            raise OutOfTime
+
+    return spread
 
 
 def ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:

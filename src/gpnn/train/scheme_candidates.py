@@ -1,0 +1,187 @@
+"""The partitions that ``scheme="auto"`` may choose from: schemes and combinations of them, times
+interactions, radius and distances, as far as the data can carry them. Every part must be met in
+enough graphs, and the classes of pairs must be affordable; both are counted here, without training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.samples import Samples
+from ..errors import InputError
+from ..graph.classes import interaction_classes
+from ..graph.partition import Partition, partition
+from ..graph.structure import Structure
+from ..nn.prepare import label_codes
+
+__all__ = ["Candidate", "candidates"]
+
+SCHEMES = (
+    "trivial", "core", "degree", "triangle", "core-degree", "core-onion", "core+triangle",
+    "degree+triangle", "wl-2", "ego-1", "ego-2",
+)  # fmt: skip
+INTERACTIONS = ("edges", "cross", "pairs")
+REACHES = ((1, False), (3, True))
+"""Radius of the neighbourhoods, and whether hop distances count."""
+
+MET, RARE = 5, 0.05
+"""A part must be met in so many graphs; this share of the vertices may lie in others."""
+AFFORDABLE = 1_000
+"""Tuples of Equation 2 per graph, at most."""
+COUNTED = 500
+"""Graphs over which tuples are counted, at most."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A partition that may be chosen.
+
+    Attributes:
+        options: fields of the network; ``gpnn`` is ``False`` for the base alone.
+        parts: in the training and validation samples.
+        rare: share of their vertices in parts that fewer than five graphs have.
+        tuples: of Equation 2 per graph: the cost of the look-up.
+        refused: why the data cannot carry it, or "".
+    """
+
+    options: Mapping[str, Any]
+    parts: int = 0
+    rare: float = 0.0
+    tuples: float = 0.0
+    refused: str = ""
+
+    @property
+    def title(self) -> str:
+        if not self.options["gpnn"]:
+            return "base alone"
+        own = self.options
+        far = f" d={own['d']}" if own["d"] > 1 else ""
+        return f"{own['scheme']} {own['interactions']}{far}" + " distances" * own["distances"]
+
+    @property
+    def complexity(self) -> tuple[int, ...]:
+        """Simpler candidates have smaller ones."""
+        if not self.options["gpnn"]:
+            return (0,)
+        order = ("cross", "edges", "pairs").index(self.options["interactions"])
+        return 1, self.parts, order, self.options["d"], int(self.options["distances"])
+
+
+@dataclass
+class _Counting:
+    """What candidates of one dataset share: graphs, smallest radius, partitions by scheme."""
+
+    samples: Samples
+    pool: NDArray[np.int64]
+    model: Mapping[str, Any]
+    least: int
+    cuts: dict[str, Partition | str] = field(default_factory=dict)
+    seen: dict[bytes, str] = field(default_factory=dict)
+
+    def partition(self, scheme: str) -> Partition | str:
+        """The parts of a scheme, or why there are none of its own."""
+        if scheme not in self.cuts:
+            try:
+                cut = partition(self.samples.graphs, scheme)
+            except InputError as error:
+                self.cuts[scheme] = str(error)
+                return self.cuts[scheme]
+            first = np.unique(cut.part, return_index=True)[1]
+            names = np.argsort(np.argsort(first))[cut.part]  # parts in order of appearance
+            other = self.seen.setdefault(names.astype(np.int32).tobytes(), scheme)
+            self.cuts[scheme] = cut if other == scheme else f"the same parts as {other}"
+        return self.cuts[scheme]
+
+    def rare(self, cut: Partition) -> tuple[int, float]:
+        """Parts of the pool, and the share of its vertices in parts that few graphs have."""
+        graphs, inside = self.samples.graphs, np.zeros(len(self.samples), np.bool_)
+        inside[self.pool] = True
+        node = self.samples.task.node_level
+        vertices = inside if node else inside[graphs.graph_of]
+        own = cut.part[vertices].astype(np.int64)
+        holder = np.flatnonzero(vertices) if node else graphs.graph_of[vertices]
+        met = np.unique(own * (holder.max(initial=0) + 1) + holder)
+        counts = np.bincount(met // (holder.max(initial=0) + 1), minlength=cut.num_parts)
+        few = (counts < MET)[own].mean() if len(own) else 0.0
+        return len(np.unique(own)), float(few)
+
+    def tuples(self, cut: Partition, options: Mapping[str, Any]) -> float:
+        """Tuples of Equation 2 per graph, of the first graphs."""
+        graphs = self.samples.graphs
+        count = min(COUNTED, len(graphs))
+        some = np.arange(graphs.num_nodes) < graphs.ptr[count]
+        few, entries = graphs.induced(some)[0], some[graphs.rows]
+        fields = {k: v for k, v in self.model.items() if k in ("layers", "labels")}
+        labels, wide = self.samples.edge_labels, fields.get("labels", False)
+        codes = label_codes(self.samples.x)[some] if wide else None
+        structure = Structure(**{k: v for k, v in options.items() if k != "gpnn"}, **fields)
+        table = interaction_classes(
+            replace(few, ptr=graphs.ptr[: count + 1]), cut.part[some], structure,
+            None if labels is None else labels[entries], vertex_labels=codes,
+        )  # fmt: skip
+        return sum(len(one.entry_tuple) for one in table.tables) / max(1, count)
+
+
+def candidates(
+    samples: Samples, pool: NDArray[np.int64], model: Mapping[str, Any]
+) -> list[Candidate]:
+    """The base, ``trivial``, and every other candidate: those that the data can carry, then those
+    refused. What ``model`` says of interactions, d or distances is fixed.
+
+    Args:
+        pool: the training and validation samples.
+    """
+    kinds = [model["interactions"]] if "interactions" in model else INTERACTIONS
+    reaches = sorted(
+        {(model.get("d", d), model.get("distances", far)) for d, far in REACHES}
+    )  # fmt: skip
+    if not samples.task.node_level:  # of one graph, test vertices are part of the structure
+        inside = np.zeros(len(samples), np.bool_)
+        inside[pool] = True
+        samples, pool = samples.take(inside), np.arange(len(pool))
+    counting = _Counting(samples, pool, model, reaches[0][0])
+    carried = [Candidate({"gpnn": False})]
+    refused: list[Candidate] = []
+    for (d, far), kind, scheme in product(reaches, kinds, SCHEMES):
+        options = {"gpnn": True, "scheme": scheme, "interactions": kind, "d": d, "distances": far}
+        one = _counted(counting, options)
+        (refused if one.refused else carried).append(one)
+    if not any(one.options.get("scheme") == "trivial" for one in carried):
+        raise InputError(
+            "GPNN on one part is refused already: "
+            + next(o.refused for o in refused if o.options["scheme"] == "trivial")
+        )
+    # trivial second: it always reaches the last rung
+    carried.sort(key=lambda one: (one.options["gpnn"], one.options.get("scheme") != "trivial"))
+    return [*carried, *refused]
+
+
+def _counted(counting: _Counting, options: dict[str, Any]) -> Candidate:
+    cut = counting.partition(options["scheme"])
+    if isinstance(cut, str):
+        return Candidate(options, refused=cut)
+    parts, rare = counting.rare(cut)
+    one = Candidate(options, parts, rare)
+    if rare > RARE:
+        why = f"{rare:.0%} of the vertices lie in parts that fewer than {MET} graphs have"
+        return replace(one, refused=why)
+    if options["interactions"] == "cross":
+        share = float(cut.cross.mean()) if len(cut.cross) else 0.0
+        if not share and options["d"] > counting.least:
+            return replace(one, refused=f"the same as d={counting.least}: no edge is a cross edge")
+        if share == 1.0:
+            return replace(one, refused="the same as edges: all edges are cross edges")
+    try:
+        one = replace(one, tuples=round(counting.tuples(cut, options), 1))
+    except InputError as error:
+        return replace(one, refused=str(error))
+    control = options["scheme"] == "trivial" and options["d"] == counting.least
+    if one.tuples > AFFORDABLE and not control:
+        return replace(one, refused=f"{one.tuples:,.0f} tuples per graph, above {AFFORDABLE:,}")
+    return one
