@@ -41,7 +41,7 @@ def test_exponents_are_those_of_the_times() -> None:
 def test_the_page_marks_what_is_over_its_limit() -> None:
     """Growth on degrees 1 to 8, and steps against those of SAGEConv at the same size alone."""
     row = {"unit": "edges", "peak_mb": None, "rate": None, "most_seconds": 2, "most_mb": None,
-           "note": None, "cpu_seconds": None}  # fmt: skip
+           "least_rate": None, "note": None, "cpu_seconds": None}  # fmt: skip
     steps = [
         {**row, "task": scale.SAMPLED, "workload": "law", "size": size, "way": way, "seconds": time}
         for size, way, time in ((10, "gpnn", 3.0), (10, scale.SAGE, 1.5), (20, "gpnn", 9.0))
@@ -51,9 +51,19 @@ def test_the_page_marks_what_is_over_its_limit() -> None:
     growth = {"task": "step", "workload": scale.SPARSE, "way": "x", "exponent": 1.2, "most": 1.15,
               "sizes": [10, 1_000]}  # fmt: skip
     machine = {"processor": "a", "cores": 2, "system": "b", "python": "3", "versions": {}}
+    pairs = [
+        {**row, "task": "prepare", "workload": "molecules", "size": 400_000, "way": f"jobs {n}",
+         "processes": n, "seconds": time, "rate": 400_000 / time, "least_rate": 90_000}
+        for n, time in ((1, 6.0), (2, 4.0))
+    ]  # fmt: skip
+    against = scale._against_one([*pairs, {**pairs[1], "size": 7}])
+    assert [(one["times"], one["least"]) for one in against] == [(1.5, 1.7)]
     page = scale.to_markdown(
-        {"rows": steps, "growth": [growth], "against_sage": [found], "environment": machine}, "c"
-    )
+        {"rows": [*steps, *pairs], "growth": [growth], "against_sage": [found],
+         "against_one": against, "environment": machine}, "c",
+    )  # fmt: skip
+    assert "| 66,667 ✗ (of 90,000) |" in page and "| 100,000 (of 90,000) |" in page
+    assert "| prepare | 400,000 |  | 2 | 1.50 ✗ (of 1.7) |" in page
     assert "| 3.00 ✗ (of 2) | – |" in page and "| 1.50 (of 2) | – |" in page
     assert "| 10 to 1,000 | 1.20 ✗ (of 1.15) |" in page and "| 10 | 2.0 (of 8) |" in page
 
