@@ -31,11 +31,18 @@ def test_a_row_is_measured_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPat
 
 def test_exponents_are_those_of_the_times() -> None:
     rows = [
-        {"task": "t", "workload": "w", "way": "x", "size": n, "cpu_seconds": 3e-6 * n**1.1}
+        {
+            "task": "t",
+            "workload": "w",
+            "way": "x",
+            "size": n,
+            "seconds": 2e-6 * n,
+            "cpu_seconds": 3e-6 * n**1.1,
+        }
         for n in (100, 1_000, 10_000)
     ]
     (found,) = scale._growth([*rows, {**rows[0], "way": "alone"}])
-    assert np.isclose(found["exponent"], 1.1)
+    assert np.isclose(found["processor"], 1.1) and np.isclose(found["elapsed"], 1.0)
 
 
 def test_the_page_marks_what_is_over_its_limit() -> None:
@@ -48,8 +55,8 @@ def test_the_page_marks_what_is_over_its_limit() -> None:
     ]
     (found,) = scale._against_sage(steps)
     assert found == {"size": 10, "times": 2.0, "most": scale.TIMES_SAGE}
-    growth = {"task": "step", "workload": scale.SPARSE, "way": "x", "exponent": 1.2, "most": 1.15,
-              "sizes": [10, 1_000]}  # fmt: skip
+    growth = {"task": "step", "workload": scale.SPARSE, "way": "x", "elapsed": 1.0,
+              "processor": 1.2, "most": 1.15, "sizes": [10, 1_000]}  # fmt: skip
     machine = {"processor": "a", "cores": 2, "system": "b", "python": "3", "versions": {}}
     pairs = [
         {**row, "task": "prepare", "workload": "molecules", "size": 400_000, "way": f"jobs {n}",
@@ -65,7 +72,10 @@ def test_the_page_marks_what_is_over_its_limit() -> None:
     assert "| 66,667 ✗ (of 90,000) |" in page and "| 100,000 (of 90,000) |" in page
     assert "| prepare | 400,000 |  | 2 | 1.50 ✗ (of 1.7) |" in page
     assert "| 3.00 ✗ (of 2) | – |" in page and "| 1.50 (of 2) | – |" in page
-    assert "| 10 to 1,000 | 1.20 ✗ (of 1.15) |" in page and "| 10 | 2.0 (of 8) |" in page
+    assert (
+        "| 10 to 1,000 | 1.00 (of 1.15) | 1.20 ✗ (of 1.15) |" in page
+        and "| 10 | 2.0 (of 8) |" in page
+    )
 
 
 def test_an_unknown_word_is_refused() -> None:

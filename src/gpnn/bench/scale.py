@@ -157,21 +157,23 @@ def _measure(number: int) -> dict[str, Any]:
 
 
 def _growth(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Exponents b of seconds ~ size^b over rows that differ in size alone, by least squares; of the
-    processor's time, which a busy machine changes less."""
-    found: dict[tuple[str, ...], list[tuple[int, float]]] = {}
+    """Exponents b of seconds ~ size^b over rows that differ in size alone, by least squares: of
+    elapsed time, and of the processor's, which a busy machine changes less."""
+    found: dict[tuple[str, ...], list[tuple[int, float, float]]] = {}
     for row in rows:
         if row["cpu_seconds"]:
             key = (row["task"], row["workload"], row["way"])
-            found.setdefault(key, []).append((row["size"], row["cpu_seconds"]))
+            times = (row["size"], row["seconds"], row["cpu_seconds"])
+            found.setdefault(key, []).append(times)
     out = []
     for (task, workload, way), points in found.items():
-        if len({size for size, _ in points}) > 1:
-            sizes, seconds = np.log(np.array(points)).T
-            slope = float(np.polyfit(sizes, seconds, 1)[0])
+        if len({size for size, *_ in points}) > 1:
+            sizes, elapsed, processor = np.log(np.array(points)).T
+            slopes = [float(np.polyfit(sizes, times, 1)[0]) for times in (elapsed, processor)]
             most = EXPONENT if workload == SPARSE else None
-            out.append({"task": task, "workload": workload, "way": way, "exponent": slope,
-                        "most": most, "sizes": [size for size, _ in points]})  # fmt: skip
+            out.append({"task": task, "workload": workload, "way": way, "elapsed": slopes[0],
+                        "processor": slopes[1], "most": most,
+                        "sizes": [size for size, *_ in points]})  # fmt: skip
     return out
 
 
@@ -225,12 +227,14 @@ def to_markdown(result: Mapping[str, Any], command: str) -> str:
         )  # fmt: skip
         lines.append("| " + " | ".join(cells) + " |")
     if result["growth"]:
-        lines += ["\n## Growth\n", "Processor time grows as size to the power\n"]
-        lines += ["| task | workload | way | sizes | exponent |", "|---|---|---|---|---:|"]
+        lines += ["\n## Growth\n", "Time grows as size to the power\n"]
+        lines += ["| task | workload | way | sizes | seconds | processor |"]
+        lines += ["|---|---|---|---|---:|---:|"]
         lines += [
             f"| {one['task']} | {one['workload']} | {one['way']} | "
             f"{min(one['sizes']):,} to {max(one['sizes']):,} | "
-            f"{_held(one['exponent'], one['most'], '.2f')} |"
+            f"{_held(one['elapsed'], one['most'], '.2f')} | "
+            f"{_held(one['processor'], one['most'], '.2f')} |"
             for one in result["growth"]
         ]
     if result["against_sage"]:

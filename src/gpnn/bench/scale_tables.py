@@ -95,9 +95,11 @@ def _tables(folder: Path, sizes: tuple[int, ...], data: str | None) -> dict[int,
 
 def predict_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
     """``gpnn predict`` on tables of molecules, with one process and with two."""
-    sizes = (2_000, 8_000) if quick else (10_000, 100_000, 1_000_000)
-    tables = _tables(folder, (1_000, *sizes), data)
-    for way, options in (("d=3, distances", ()), ("d=1", ("--d", 1, "--no-distances"))):
+    few = (2_000, 8_000) if quick else (10_000, 100_000)
+    many = few if quick else (*few, 1_000_000)
+    tables = _tables(folder, (1_000, *many), data)
+    ways = (("d=3, distances", (), many), ("d=1", ("--d", 1, "--no-distances"), few))
+    for way, options, sizes in ways:
         model = folder / f"model-{way[:3]}"
         words = ("train", tables[1_000], "--out", model, "--epochs", 1, *PLAIN, *options)
         measure_command(*words)
