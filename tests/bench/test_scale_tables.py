@@ -38,7 +38,9 @@ def test_rows_growth_and_page(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -
         assert (one["elapsed"], one["processor"]) == pytest.approx((1, 1))
     assert {words[0] for words in commands} == {"train", "predict", "prepare"}
     page = scale.to_markdown(result, "gpnn bench scale")
-    assert "| predict | molecules | 8,000 rows | d=1, jobs 2 | 8.00 | 16.00 | 100 | 1,000 |" in page
+    assert (
+        "| predict | molecules | 8,000 rows | d=1, jobs 2 | 8.00 | 16.00 | 100 (of 1,000) |" in page
+    )
 
 
 def test_a_command_is_measured_in_a_process_of_its_own() -> None:

@@ -3,24 +3,87 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._jit import jit
 
 __all__ = ["peel"]
 
+Int = NDArray[np.integer]
+SMALL = 512
+"""Vertices of the largest graph up to which those that are left are not packed."""
 
-@jit
-def peel(ptr, indptr, indices):  # type: ignore[no-untyped-def]
+
+def peel(ptr: Int, indptr: Int, indices: Int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """``(core, layer)`` of every vertex, graph by graph.
 
     Level k starts with all vertices of the smallest degree left, k, which go at once (a layer);
-    then those that fell to k by it (the next layer), until none is left. The vertices that start
-    a level are found by scanning those still there, packed in place. A vertex is scanned at most
-    2 core(v) + 3 times, so the whole is O(|V| + |E|), with sequential reads where a bucket queue
-    would swap at random. Degrees stop falling at k: a removed vertex needs no mark, and its
-    degree ends as its core number. What cannot be foretold is computed without a branch, and
-    ids are unsigned so that no index is tested for being negative.
+    then those that fell to k by it (the next layer), until none is left. Degrees stop falling at k:
+    a removed vertex needs no mark, and its degree ends as its core number.
     """
+    small = np.diff(ptr).max(initial=0) <= SMALL
+    core, layer = (_peel_small if small else _peel_large)(ptr, indptr, indices)
+    return core, layer
+
+
+@jit
+def _peel_small(ptr, indptr, indices):  # type: ignore[no-untyped-def]
+    """The vertices that start a level are found by scanning the graph, which is sequential and fast
+    where there are few; those removed have degrees below k. What falls to k is found without a
+    branch, which could not be foretold."""
+    n = len(indptr) - 1
+    one = np.uint64(1)
+    most = np.int32(2147483647)
+    degree = np.empty(n, np.int32)
+    layer = np.empty(n, np.int32)
+    widest = 0
+    for i in range(n):
+        degree[i] = indptr[i + 1] - indptr[i]
+    for g in range(len(ptr) - 1):
+        widest = max(widest, ptr[g + 1] - ptr[g])
+    front = np.empty(widest + 1, indices.dtype)
+    for g in range(len(ptr) - 1):
+        low = ptr[g]
+        own = degree[low : ptr[g + 1]]
+        k = most
+        for i in range(len(own)):
+            k = min(k, own[i])
+        depth = np.int32(0)
+        gone = 0
+        while gone < len(own):
+            end = 0
+            for i in range(len(own)):
+                front[end] = low + i
+                end += own[i] == k
+            start = 0
+            while start < end:
+                stop = end
+                depth += np.int32(1)
+                for i in range(start, stop):
+                    v = np.uint64(front[i])
+                    layer[v] = depth
+                    for at in range(indptr[v], indptr[v + one]):
+                        u = np.uint64(indices[at])
+                        d = degree[u]
+                        degree[u] = d - np.int32(d > k)
+                        front[end] = u
+                        end += d == k + np.int32(1)
+                start = stop
+            gone += end
+            lowest = most
+            for i in range(len(own)):
+                d = own[i]
+                lowest = min(lowest, d if d > k else most)
+            k = lowest
+    return degree, layer
+
+
+@jit
+def _peel_large(ptr, indptr, indices):  # type: ignore[no-untyped-def]
+    """The vertices that start a level are found by scanning those still there, packed in place. A
+    vertex is scanned at most 2 core(v) + 3 times, so the whole is O(|V| + |E|), with sequential
+    reads where a bucket queue would swap at random. What cannot be foretold is computed without a
+    branch, and ids are unsigned so that no index is tested for being negative."""
     n = len(indptr) - 1
     one = np.uint64(1)
     most = np.int32(2147483647)
