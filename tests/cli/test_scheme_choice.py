@@ -34,6 +34,8 @@ def test_auto_reports_its_bracket_and_keeps_it(gpnn: Callable[..., Any], tmp_pat
         refused = gpnn(*words[:4], *more)
         assert refused.code != 0
         assert f"leave out {' '.join(more[:1])}" in refused.err
+    refused = gpnn("train", "planted:core", "--jobs", "2")
+    assert refused.code != 0 and "--jobs is for --scheme auto" in refused.err
 
 
 def test_a_learned_scheme_is_shown_and_drawn(gpnn: Callable[..., Any], tmp_path: Path) -> None:

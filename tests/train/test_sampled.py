@@ -92,6 +92,27 @@ def test_the_command_line_trains_predicts_and_resumes(file: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize(
+    ("edges", "words", "threads"),
+    [(10**6, [], [1]), (10, [], [1, 6]), (10, ["--threads", "2"], [2])],
+)
+def test_large_graphs_take_a_thread_per_core(
+    file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    edges: int,
+    words: list[str],
+    threads: list[int],
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr("gpnn.cli.train.MANY_EDGES", edges)
+    monkeypatch.setattr("gpnn.cli.train.use_threads", asked.append)
+    monkeypatch.setattr("os.cpu_count", lambda: 6)
+    run("train", str(file), "--nodes", "--epochs", "1", "--hidden", "4", "--layers", "1",
+        "--device", "cpu", "--out", str(tmp_path / "model"), *words)  # fmt: skip
+    assert asked == threads
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--fanout", "5", "3", "2"], "fanout has 3 numbers, and 1 layer looks 2 hops far"),

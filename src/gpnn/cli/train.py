@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +16,6 @@ from ._learn import (
     Smiles,
     Strict,
     Target,
-    Threads,
     TrainSource,
     chosen_descriptors,
     samples_of,
@@ -46,6 +46,8 @@ __all__ = ["TrainCommand", "train"]
 
 Option = typer.Option
 ENSEMBLE = 5
+MANY_EDGES = 100_000
+"""Edges of one graph above which a step pays for several threads."""
 
 
 def train(
@@ -237,7 +239,13 @@ def train(
         int, Option(help="Random seed for split, weights, batch order and dropout.")
     ] = 0,
     device: Device = "auto",
-    threads: Threads = 1,
+    threads: Annotated[
+        int | None,
+        Option(
+            help="CPU threads. Default: 1, as more do not speed up small batches; one per core for "
+            "vertices of more than 100,000 edges."
+        ),
+    ] = None,
     fresh: Annotated[
         bool, Option("--fresh/--resume", help="Start over, or resume a run in --out.")
     ] = False,
@@ -299,7 +307,7 @@ def train(
              f"--model {model}": chosen, "--effort thorough": effort == "thorough"}
         )  # fmt: skip
     schedule_for(1, effort)
-    use_threads(threads)
+    use_threads(1 if threads is None else threads)
     device = join_ranks(device)
     if ranks() > 1:
         if baselines or auto or effort == "thorough":
@@ -346,6 +354,9 @@ def train(
         source, target, smiles, task, data, strict, descriptors=chosen_descriptors(descriptors),
         split_column=split_column, valid=valid, test=test, nodes=nodes,
     )  # fmt: skip
+    large = samples.task.node_level and samples.graphs.num_edges > MANY_EDGES
+    if threads is None and large and ranks() == 1:
+        use_threads(os.cpu_count() or 1)
     if isinstance(samples, PreparedSamples):
         if baseline or chosen or baselines or auto or effort == "thorough":
             raise InputError(
