@@ -195,7 +195,7 @@ def _against_one(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     found: dict[tuple[Any, ...], dict[int, float]] = {}
     for row in rows:
         if "processes" in row:
-            way = str(row["way"]).rpartition(", ")[0]  # without the processes
+            way = str(row["way"]).rpartition(", ")[0]  # without the number of processes
             times = found.setdefault((row["task"], row["size"], way), {})
             times[row["processes"]] = row["seconds"]
     return [

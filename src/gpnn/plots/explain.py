@@ -24,7 +24,7 @@ __all__ = ["draw_explanation"]
 MAP = "PuOr_r"  # diverging, and suitable for any colour vision
 EDGE = 1.35  # the ends of the colour map are too dark to distinguish
 NAMES_LIMIT = 80
-ROOM = 0.6  # around the outermost vertices, in edge lengths
+ROOM = 0.6  # margin around the outermost vertices, in edge lengths
 
 
 def draw_explanation(

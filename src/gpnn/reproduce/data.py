@@ -31,7 +31,7 @@ def _load(dataset: str, data: str | None, quick: bool) -> Samples:
 
 
 def load_samples_of(dataset: str, data: str | None = None) -> Samples:
-    """All samples of a dataset."""
+    """Load all samples of a dataset."""
     return _load(dataset, data, False)
 
 

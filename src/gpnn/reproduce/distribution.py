@@ -12,7 +12,7 @@ from .report import NONE, QUICK, made_with
 __all__ = ["SCHEMES", "percentages", "to_markdown"]
 
 SCHEMES = ("degree", "core", "core-degree", "core-onion", "triangle")
-"""In the order of the paper's figure."""
+"""The schemes in the order of the paper's figure."""
 
 SHOWN = 12
 

@@ -1,4 +1,4 @@
-"""Is a gain established? Paired tests of GPNN against its rivals, corrected for their number.
+"""Paired significance tests of GPNN against its rivals, corrected for their number.
 
 The unit of a test is a fold, averaged over its seeds, or a seed if there is one fold, as for the
 standard error of a gain. The p-value of a gain ḡ with standard error s over n units is the
@@ -45,7 +45,7 @@ class Gain:
 
 
 def gains_of(parts: Sequence[Part]) -> list[Gain]:
-    """Every gain of a table; all its tests are corrected together."""
+    """Return every gain of a table; all its tests are corrected together."""
     found = [
         Gain(part, entry, rival, gain, _p_value(gain, entry))
         for part in parts

@@ -48,14 +48,14 @@ class Cell:
 
 @cache
 def published(name: str) -> tuple[dict[str, str], ...]:
-    """The rows of ``tables``, ``partitions`` or ``distribution``."""
+    """Return the rows of ``tables``, ``partitions`` or ``distribution``."""
     path = resources.files(__package__) / "published" / f"{name}.csv"
     return tuple(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
 @cache
 def cells() -> tuple[Cell, ...]:
-    """All cells, in the paper's order."""
+    """Return all cells in the paper's order."""
     return tuple(
         Cell(
             **{name: value for name, value in row.items() if name not in ("mean", "std")},

@@ -165,7 +165,7 @@ class Recipe:
         return replace(self, bases={}, **self.bases.get(base, {}))
 
     def model_options(self) -> dict[str, Any]:
-        """Fields of the network that every model of this dataset shares."""
+        """Return the fields of the network that every model of this dataset shares."""
         values = {name: getattr(self, name) for name in NETWORK}
         return {
             name: None if value == "none" else value
@@ -204,7 +204,7 @@ _PER_BASE = _FIELDS - {"name", "dataset", "title", "bases", "nested"}
 
 
 def list_recipes() -> list[str]:
-    """The names of the package's recipes."""
+    """Return the names of the package's recipes."""
     folder = resources.files(__package__) / "recipes"
     names = (Path(item.name) for item in folder.iterdir())
     return sorted(n.stem for n in names if n.suffix == ".toml" and not n.name.startswith("_"))

@@ -1,4 +1,4 @@
-"""The tables of the paper: run the jobs that have no records yet."""
+"""Run the jobs of the paper's tables that have no records yet."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ continue."""
 
 
 def is_done(job: Job, records: dict[str, Any]) -> bool:
-    """Whether every protocol of the job has its record."""
+    """Return whether every protocol of the job has its record."""
     return all(record_key(job, protocol) in records for protocol in family(job.family))
 
 
@@ -260,7 +260,7 @@ def _watched(report: Callable[[float], None] | None, deadline: float | None) -> 
 def _record(
     job: Job, protocol: Protocol, members: list[Member], curves: Curves, facts: dict[str, Any]
 ) -> dict[str, Any]:
-    """One line of ``runs.jsonl``."""
+    """Return one line of ``runs.jsonl``."""
     measured = protocol.choose(members, curves)
     return {
         "key": record_key(job, protocol),

@@ -162,7 +162,7 @@ _COUNT = Table(
 
 
 class _Record:
-    """A line of ``runs.jsonl``: of a training, or of counted partitions."""
+    """A line of ``runs.jsonl``: the record of a training or of counted partitions."""
 
     def read(self, name: str, value: Any) -> Record:
         known = value if isinstance(value, dict) else {}
