@@ -1,12 +1,12 @@
-"""Measure settings of ``gpnn train`` on tables that the race in docs/howto/molecules.md leaves out.
+"""Measure settings of ``gpnn train`` on tables that are not in docs/howto/molecules.md.
 
     python tools/molecule_defaults.py [--splits 1] [--out settings.jsonl] [SETTING …]
 
 The tables are samples of 600 molecules of ogbg-moltox21, ogbg-moltoxcast (its ten targets with
 the most labels, a tenth to a half of them active), ogbg-molhiv (a fifth active) and ZINC-12k, from
 their archives in $GPNN_DATA, split 60/10/30. Two networks are trained for every setting, table
-and split; the mean of one and what both together reach are printed, MAE for ZINC and ROC-AUC
-for the others. Runs in ``--out`` are not repeated.
+and split. The mean metric of single networks and the metric of both together are printed: MAE for
+ZINC and ROC-AUC for the others. Runs in ``--out`` are not repeated.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
     "neighbours rdkit cosine": ({}, {"cosine": True}, ("rdkit",)),
     "hops rdkit cosine narrow": ({**HOPS, "hidden": 32}, {"cosine": True}, ("rdkit",)),
 }
-"""Fields of the network, of the training, and descriptors."""
+"""Setting → fields of the network, fields of the training, and descriptors."""
 
 
 def tables() -> Iterator[tuple[str, list[list[str]]]]:
-    """Every sample, its header first."""
+    """Yield the name and the rows of every table, with the header first."""
     rng, folder = random.Random(0), Path(os.environ["GPNN_DATA"])
     for name in ("moltox21", "moltoxcast", "molhiv"):
         with ZipFile(folder / "OGB" / f"ogbg_{name}.zip") as archive:
@@ -75,7 +75,7 @@ def tables() -> Iterator[tuple[str, list[list[str]]]]:
 
 
 def _frequent(rows: list[list[str]], columns: list[int]) -> list[int]:
-    """The ten targets with the most labels of those with a tenth to a half active."""
+    """Return the ten targets with the most labels among those with a tenth to a half active."""
     labels = {k: [row[k] for row in rows if row[k] not in ("", "nan")] for k in columns}
     fair = [k for k, own in labels.items()
             if len(own) > 2_000 and 0.1 < sum(map(float, own)) / len(own) < 0.5]  # fmt: skip
@@ -83,7 +83,7 @@ def _frequent(rows: list[list[str]], columns: list[int]) -> list[int]:
 
 
 def measure(path: Path, setting: str, seed: int) -> dict[str, float]:
-    """The metric of one network and of all, on the test part."""
+    """Return the mean metric of single networks and the metric of all together on the test part."""
     model, train, descriptors = SETTINGS[setting]
     samples = load_samples(str(path), descriptors=descriptors)
     split = make_split(samples, seed, valid=0.1, test=0.3)

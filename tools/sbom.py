@@ -1,7 +1,7 @@
-"""The bill of materials of an environment, as CycloneDX 1.6 in JSON: ``python tools/sbom.py FILE``.
+"""Write the SBOM of an environment as CycloneDX 1.6 in JSON: ``python tools/sbom.py FILE``.
 
-Everything that ``gpnn`` needs here, directly or not, is listed with version, licence and what it
-needs in turn, from the metadata that the installed packages bring along.
+All direct and indirect dependencies of ``gpnn`` are listed with version, licence and their own
+dependencies, from the metadata of the installed packages.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from pathlib import Path
 from typing import Any
 
 EXTRAS = ("mol",)
-"""Extras of gpnn that people install."""
+"""Extras of gpnn whose dependencies are included."""
 
 
 def normal(name: str) -> str:
-    """A name as package indexes compare it."""
+    """Normalise a name as package indexes do."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def needed(found: metadata.Distribution, extras: tuple[str, ...]) -> list[str]:
-    """The names of what a package needs here; markers of other extras and systems are left out."""
+    """Return the names of the dependencies of a package, without those of other extras and
+    systems."""
     from packaging.requirements import Requirement
 
     names = []
@@ -41,7 +42,7 @@ def needed(found: metadata.Distribution, extras: tuple[str, ...]) -> list[str]:
 
 
 def component(found: metadata.Distribution) -> dict[str, Any]:
-    """One package."""
+    """Describe one package."""
     name = normal(found.metadata["Name"])
     row: dict[str, Any] = {
         "type": "library",
@@ -64,7 +65,7 @@ def component(found: metadata.Distribution) -> dict[str, Any]:
 
 
 def bill() -> dict[str, Any]:
-    """gpnn and everything below it."""
+    """Return the SBOM of gpnn and all its dependencies."""
     root = metadata.distribution("gpnn")
     queue, seen, edges = ["gpnn"], dict[str, metadata.Distribution](), dict[str, list[str]]()
     while queue:

@@ -1,4 +1,4 @@
-"""`gpnn bench partition`: the race against other graph libraries."""
+"""``gpnn bench partition``: a benchmark against other graph libraries."""
 
 from .race import run_race
 from .report import to_markdown

@@ -1,4 +1,4 @@
-"""Whether a peer's answer is ours, whatever form it comes in."""
+"""Check that another library's answer, in whatever form, equals ours."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Ints = NDArray[np.int64]
 
 
 class WrongAnswer(RuntimeError):
-    """Two libraries disagree about the same graph: the race is void."""
+    """Raised if two libraries disagree on the same graph, which makes the benchmark invalid."""
 
 
 def check(task: str, peer: str, work: Workload, ours: Any, theirs: Any) -> None:
-    """Compare the answers vertex by vertex on the vertices of ``work``, which may be the first
-    graphs of the workload ``ours`` belongs to."""
+    """Compare the answers vertex by vertex on the vertices of ``work``, which may consist of the
+    first graphs of the workload that ``ours`` belongs to."""
     n = work.num_nodes
     if task == "components":
         pairs = [("components", ours[:n], _smallest(theirs, n))]
@@ -43,7 +43,7 @@ def check(task: str, peer: str, work: Workload, ours: Any, theirs: Any) -> None:
 
 
 def _joined(answer: Any) -> list[Any]:
-    """One value per question; per-graph dictionaries become one."""
+    """Return one value per question; dictionaries of single graphs are merged."""
     if not isinstance(answer, list) or not answer or isinstance(answer[0], int | float):
         return [answer]
     graphs = [item if isinstance(item, tuple) else (item,) for item in answer]
@@ -64,7 +64,7 @@ def _dense(values: Any, n: int) -> Ints:
 
 
 def _smallest(answer: Any, n: int) -> Ints:
-    """The smallest vertex of every vertex's component, from labels or from sets of vertices."""
+    """Return the smallest vertex of every vertex's component, from labels or sets of vertices."""
     sets = _sets(answer)
     if sets is not None:
         labels = np.full(n, -1, np.int64)

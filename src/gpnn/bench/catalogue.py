@@ -1,4 +1,4 @@
-"""Which workloads the race runs, by name."""
+"""The workloads of the benchmark, by name."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["FULL", "QUICK", "Spec", "molhiv", "select"]
 
 @dataclass(frozen=True)
 class Spec:
-    """A workload not yet made.
+    """A workload that is not yet generated.
 
     Attributes:
-        make: gives ``(edge_index, ptr)``.
-        memory: whether the peak memory of every contestant is measured.
-        growth: whether our time on it enters the growth figure.
-        tasks: the tasks raced on it; None for all.
+        make: returns ``(edge_index, ptr)``.
+        memory: whether the peak memory of every library is measured.
+        growth: whether our time on it is used for the growth figure.
+        tasks: the tasks that run on it; None for all.
     """
 
     name: str
@@ -82,7 +82,7 @@ QUICK = _by_name(
 
 
 def molhiv(data: str | None) -> Spec | None:
-    """ogbg-molhiv where it is on this machine; never downloaded for the race."""
+    """Return ogbg-molhiv if it is on this machine; the benchmark never downloads it."""
     from ..data.datasets import data_folder, load_graphs, locate
 
     if data_folder(data) is None or locate("ogbg-molhiv", data) is None:
@@ -98,7 +98,8 @@ def molhiv(data: str | None) -> Spec | None:
 def select(
     workloads: Iterable[str | Spec] | None, quick: bool = False, data: str | None = None
 ) -> list[Spec]:
-    """The specs named or given; without any, all of the quick or the full race."""
+    """Return the given specs, or those with the given names; by default all of the quick or the
+    full benchmark."""
     if workloads is None:
         chosen = list((QUICK if quick else FULL).values())
         extra = None if quick else molhiv(data)

@@ -1,8 +1,8 @@
-"""One model at a time, as a plain PyTorch loop trains it: the yardstick of ``gpnn bench train``.
+"""A plain PyTorch loop that trains one model at a time: the baseline of ``gpnn bench train``.
 
-This is the loop that ``gpnn train`` had before it trained through the one trainer: batches are put
-together on the CPU and sent, PyTorch's optimiser and dropout, no capture. It shares the network and
-the preparation of graphs with the trainer, so that loops are compared and nothing else.
+Batches are collated on the CPU and copied to the device. The loop uses PyTorch's optimiser and
+dropout, and no CUDA graphs. It shares the network and the preparation of graphs with the trainer,
+so that the benchmark compares only the loops.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class EagerLoop:
         self.checks = list(self._batches(replica.valid, MEASURED)) if len(replica.valid) else []
 
     def train(self, batches: list[IntArray]) -> float:
-        """A step for every batch; the mean loss."""
+        """Take one step per batch; return the mean loss."""
         self.net.train()
         total, seen = 0.0, 0
         for ids in batches:
@@ -50,7 +50,7 @@ class EagerLoop:
 
     @torch.no_grad()
     def measure(self) -> dict[str, float]:
-        """Every metric of the validation part."""
+        """Return all metrics on the validation part."""
         self.net.eval()
         outputs, labels = [], []
         for batch, rows in self.checks:
@@ -61,7 +61,7 @@ class EagerLoop:
         return task.measure(task.scores(torch.cat(outputs)), torch.cat(labels))
 
     def _batches(self, ids: IntArray, size: int) -> Iterator[tuple[GraphBatch, Tensor | slice]]:
-        """Batches, and the rows of them that count."""
+        """Yield batches and the indices of their rows that are used."""
         if self.setup.task.node_level:
             whole = self.setup.prepared.batch().to(self.device)
             yield whole, torch.from_numpy(ids).to(self.device)

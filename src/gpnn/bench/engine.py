@@ -1,4 +1,5 @@
-"""``gpnn bench engine``: many models side by side against one at a time, ours and PyG's."""
+"""``gpnn bench engine``: training many models side by side, against one at a time with our network
+or PyG's."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ MODELS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A dataset and the size of a batch and a network."""
+    """A dataset, the batch size and the width of the network."""
 
     name: str
     dataset: str
@@ -61,7 +62,7 @@ CASES = (
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is run: steps of a timed run, timed runs, sizes of sets of replicas."""
+    """Amount of work: steps per timed run, number of timed runs, numbers of replicas."""
 
     steps: int
     repeats: int
@@ -81,12 +82,12 @@ def run_engine_bench(
     data: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Rows of ``ratio`` = graphs per second / those of our eager training of the same model, one
-    at a time; ``times_pyg`` compares with PyG's GIN in the same way, where the model is GIN.
+    """Return rows with ``ratio``, the graphs per second divided by those of our eager training of
+    the same model, one at a time. For GIN, ``times_pyg`` is the same ratio to PyG's GIN.
 
-    A step is a batch put together, forward, backward and Adam, for every replica; graphs are those
-    of all replicas. All ways to train a model take turns; medians count. PyG gets its batches for
-    nothing: they lie on the device before the clock starts.
+    A step assembles a batch and runs forward, backward and Adam for every replica; the graphs of
+    all replicas are counted. Runs of all methods are interleaved, and medians are reported. PyG's
+    batches are on the device before the timing starts.
     """
     where = pick_device(device)
     rows: list[dict[str, Any]] = []
@@ -129,7 +130,7 @@ def _measure(
     effort: Effort,
     copied: float,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The rows of one model, and the parts of its step."""
+    """Return the rows of one model, and the parts of its step."""
     most = max(effort.replicas)
     replicas = [_replica(samples, case.batch, seed) for seed in range(most)]
     options = {"hidden": case.hidden, "layers": LAYERS, **MODELS[model]}
@@ -188,7 +189,7 @@ def _engine(
 
 
 def _replica(samples: Samples, batch: int, seed: int) -> Replica:
-    """Nine tenths of the graphs to train on, as in a fold."""
+    """Return a replica that trains on nine tenths of the graphs, as in a fold."""
     order = np.random.default_rng(seed).permutation(len(samples))
     if len(order) <= batch:
         raise InputError(f"{len(order)} graphs are too few for batches of {batch}.")
@@ -224,7 +225,7 @@ def _step(
 
 
 def to_markdown(result: dict[str, Any], command: str) -> str:
-    """The rows as a page."""
+    """Return the rows as a page."""
     how = "captured as a CUDA graph" if result["captured"] else "not captured, on one thread"
     lines = [
         "# Many models side by side",

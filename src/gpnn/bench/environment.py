@@ -1,4 +1,4 @@
-"""What a measurement was made with: processor, cores, versions. No names, no paths."""
+"""The environment of a measurement: processor, cores, versions. No names, no paths."""
 
 from __future__ import annotations
 

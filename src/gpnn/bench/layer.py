@@ -32,7 +32,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Case:
-    """A named set of graphs and how many of them make a batch."""
+    """A named set of graphs and the batch size."""
 
     name: str
     about: str
@@ -43,7 +43,8 @@ class Case:
 
 
 def cases(data: str | None, quick: bool) -> list[Case]:
-    """Molecules (molhiv, or MUTAG where it is absent), ego graphs, one large graph."""
+    """Return the workloads: molecules (molhiv, or MUTAG if it is missing), ego graphs, one large
+    graph."""
     every, sparse = ("cross", "edges", "pairs"), ("cross", "edges")
     try:
         molecules, source = load_graphs("ogbg-molhiv", data), "ogbg-molhiv"
@@ -63,8 +64,8 @@ def cases(data: str | None, quick: bool) -> list[Case]:
 
 
 def _ego_graphs(count: int) -> Graphs:
-    """Ego networks as actors have them: a centre and a few overlapping cliques, about 20 vertices
-    and 96 edges on average."""
+    """Generate ego networks like those of actors: a centre and a few overlapping cliques, about 20
+    vertices and 96 edges on average."""
     rng = np.random.default_rng(SEED)
     parts = []
     for _ in range(count):
@@ -84,8 +85,8 @@ def _large() -> Graphs:
 
 
 def _need(graphs: Graphs, kind: str) -> int:
-    """Bytes that a step needs at most for tuples (α_vw, α_uw), if no two pairs share a class: a
-    handful of rows of ``WIDTH`` floats for each."""
+    """Return the maximum memory in bytes that a step needs for tuples (α_vw, α_uw), if no two
+    pairs share a class: a few rows of ``WIDTH`` floats for each."""
     learned = np.ones(len(graphs.indices), bool)
     if kind == "cross":
         learned = partition(graphs, "core-degree").cross
@@ -102,12 +103,12 @@ def run_layer_bench(
     workloads: list[str] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Rows of ``ratio`` = our time / GINConv's, in one process, medians of interleaved runs; for
-    each workload with ``combine`` linear and pairwise, ``times_linear`` between the two.
+    """Return rows with ``ratio``, our time divided by GINConv's: medians of interleaved runs in one
+    process. Each workload has ``combine`` linear and pairwise; ``times_linear`` is their ratio.
 
-    Our time is one layer at the class counts of the third round, forward and backward, plus a third
-    of the time it takes to assemble a batch for three layers (class selection included);
-    ``GINConv`` has the same two-layer MLP with batch normalisation and gets its batch for nothing.
+    Our time is one layer with the class counts of the third round, forward and backward, plus a
+    third of the time to assemble a batch for three layers (class selection included). ``GINConv``
+    has the same two-layer MLP with batch normalisation, and its batch is not timed.
     """
     chosen = [case for case in cases(data, quick) if not workloads or case.name in workloads]
     if not chosen:
@@ -213,7 +214,7 @@ def _free_bytes(device: str) -> int:
 
 
 def _prepare(case: Case, kind: str, path: str, ids: np.ndarray) -> Prepared:
-    """All graphs for the look-up, as in training; the batch alone for the direct path."""
+    """Prepare all graphs for the look-up, as in training; only the batch for the direct path."""
     if path == "lookup":
         return prepare(case.graphs, interactions=kind, layers=LAYERS)
     picked = Graphs.concatenate([case.graphs[int(g)] for g in ids])
@@ -230,7 +231,7 @@ def _mlp() -> torch.nn.Module:
 
 
 def race(runs: list[Callable[[], None]], repeats: int, device: str) -> list[float]:
-    """Median seconds of each, in turns, after two rounds to warm up."""
+    """Return the median seconds of each run, interleaved, after two rounds of warm-up."""
     seen: list[list[float]] = [[] for _ in runs]
     for turn in range(repeats + 2):
         for times, run in zip(seen, runs, strict=True):
@@ -249,7 +250,7 @@ def _wait(device: str) -> None:
 
 
 def to_markdown(result: dict[str, Any], command: str) -> str:
-    """The rows as a page."""
+    """Return the rows as a page."""
     lines = [
         "# One GPNN layer against PyG's GINConv",
         "",

@@ -1,4 +1,4 @@
-"""Peak of the tensors alive while something runs, on any device."""
+"""Peak memory of live tensors during a call, on any device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["peak_bytes"]
 
 
 class _Watch(TorchDispatchMode):
-    """Adds up the storages that operations create, until they are freed."""
+    """Track the total size of the storages that operations create, until they are freed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class _Watch(TorchDispatchMode):
 
 
 def peak_bytes(run: Callable[[], object]) -> int:
-    """The most bytes of tensors that ``run`` holds at once, beyond what was there before."""
+    """Return the peak size in bytes of the tensors that ``run`` creates."""
     with _Watch() as watch:
         run()
     return watch.peak

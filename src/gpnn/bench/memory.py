@@ -1,8 +1,8 @@
-"""Peak memory of one contestant on one task, in a process of its own.
+"""Peak memory of one library on one task, in a separate process.
 
 The process loads the edges, warms the library up on a tiny graph, resets the kernel's high-water
-mark, runs, and reports the mark less the memory resident before: what conversion, algorithm and
-answer took at most. Linux only; elsewhere the figure is None.
+mark and runs the task. It reports the mark minus the memory resident before: the peak memory of
+conversion, algorithm and answer. Linux only; elsewhere the figure is None.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def save(work: Workload, folder: Path) -> Path:
 
 
 def peak_mb(task: str, peer: str, file: Path) -> float | None:
-    """Megabytes (1e6 bytes) at the peak, or None where it cannot be measured."""
+    """Return the peak in megabytes (1e6 bytes), or None if it cannot be measured."""
     source = str(Path(__file__).parents[2])
     path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
     try:
@@ -49,7 +49,7 @@ def peak_mb(task: str, peer: str, file: Path) -> float | None:
 
 
 def _status(key: str) -> int:
-    """A field of /proc/self/status in bytes."""
+    """Return a field of /proc/self/status in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(key + ":"):
             return int(line.split()[1]) * 1024

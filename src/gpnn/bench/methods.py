@@ -36,10 +36,10 @@ GIN = "gin"
 
 @dataclass(frozen=True)
 class Case:
-    """A workload: the first of these datasets that is available, and the size of a batch.
+    """A workload: the first of these datasets that is available, and the batch size.
 
     Attributes:
-        options: of peers whose usual ones the graphs are too large for.
+        options: peer → options to use where the graphs are too large for its defaults.
     """
 
     name: str
@@ -61,11 +61,12 @@ def run_peer_bench(
     data: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Rows with ``seconds`` and ``memory`` of a step, and both as multiples of GIN's.
+    """Return rows with ``seconds`` and ``memory`` of a step, and both as multiples of GIN's.
 
-    A step is a batch put together, forward, backward and AdamW of ``replicas`` networks; methods
-    take turns, medians count. Memory is the most that tensors of a step hold beyond parameters and
-    data. ``prepare_seconds`` is what the method computes once, for all graphs of the workload.
+    A step assembles a batch and runs forward, backward and AdamW of ``replicas`` networks. Runs of
+    the methods are interleaved, and medians are reported. Memory is the peak of the tensors of a
+    step, without parameters and data. ``prepare_seconds`` is the time of the method's one-time
+    preparation of all graphs of the workload.
     """
     where = pick_device(device)
     rows: list[dict[str, Any]] = []
@@ -90,7 +91,7 @@ def run_peer_bench(
 
 
 def _sample(samples: Samples) -> Samples:
-    """At most ``SAMPLE`` graphs, always the same."""
+    """Return a fixed sample of at most ``SAMPLE`` graphs."""
     keep = np.zeros(len(samples), np.bool_)
     keep[np.random.default_rng(0).permutation(len(samples))[:SAMPLE]] = True
     return samples.take(keep)
@@ -104,7 +105,7 @@ def _measure(
     quick: bool,
     progress: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """The rows of one workload."""
+    """Return the rows of one workload."""
     rows, runs = [], []
     steps = 8 if device.type == "cuda" else 1
     for name in (GIN, *PEERS):
@@ -147,7 +148,7 @@ def _trainer(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InputNote)
         if peer is not None:
-            peer.build(samples.graphs, setup.config.edged)  # compiled, if it was not
+            peer.build(samples.graphs, setup.config.edged)  # warm-up: compiles if necessary
             began = time.perf_counter()
             peer.build(samples.graphs, setup.config.edged)
             seconds = time.perf_counter() - began
@@ -159,7 +160,7 @@ def _trainer(
 
 
 def _memory(trainer: Trainer) -> int:
-    """Bytes that a step holds at most, beyond what is there before it."""
+    """Return the peak memory in bytes that a step adds."""
 
     def step() -> None:
         trainer.step.zero_()
@@ -177,7 +178,7 @@ def _memory(trainer: Trainer) -> int:
 
 
 def to_markdown(result: dict[str, Any], command: str) -> str:
-    """The rows as a page."""
+    """Return the rows as a page."""
     side = f", {result['replicas']} networks side by side" if result["replicas"] > 1 else ""
     lines = [
         "# A training step of every method",

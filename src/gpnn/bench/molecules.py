@@ -1,9 +1,9 @@
-"""A race on a table of molecules: gpnn with its defaults against what people would use instead.
+"""A benchmark on a table of molecules: gpnn with its defaults against common alternatives.
 
-Every method gets the same splits into training, validation and test part. ``chemprop`` runs in a
-process of its own, with its defaults, where its command is installed; it is no dependency. An
-``ensemble`` is five networks that are calibrated; the share of test rows in its 90 % intervals is
-told beside. A race takes hours: what is finished can be kept in a file and is not run again.
+All methods use the same splits into training, validation and test part. ``chemprop`` runs in a
+separate process with its defaults, if its command is installed; it is not a dependency. An
+``ensemble`` consists of five calibrated networks; the share of test rows in its 90 % intervals is
+also reported. The benchmark takes hours: finished runs can be kept in a file and are not repeated.
 """
 
 from __future__ import annotations
@@ -66,13 +66,14 @@ def run_molecules_bench(
     """Train every method on every split; seeds of split and method are 0, 1, …
 
     Args:
-        kind: of the split, see :func:`~gpnn.data.split.make_split`.
-        methods: some of :data:`METHODS`; all but ``ensemble`` by default, ``chemprop`` where it is.
-        descriptors: that gpnn, its base and its ensemble read beside the molecule; those of RDKit
-            by default.
-        epochs: of the networks; by effort and size by default.
+        kind: kind of split, see :func:`~gpnn.data.split.make_split`.
+        methods: some of :data:`METHODS`; by default all except ``ensemble``, and ``chemprop`` only
+            if it is installed.
+        descriptors: additional inputs of gpnn, its base and its ensemble; those of RDKit by
+            default.
+        epochs: epochs of the networks; by default, they depend on effort and size.
         chemprop: the command; searched for by default.
-        kept: a file with a JSON line for every run, which is extended; runs of the same method,
+        kept: a file to which every run is appended as a JSON line; runs with the same method,
             settings, data and split are read from it.
     """
     wanted = list(USUAL if methods is None else methods)
@@ -172,7 +173,7 @@ RUN = Table(
 
 
 def _key(name: str, samples: Samples, split: Split, config: TrainConfig) -> str:
-    """What makes a run this one: trees and chemprop do not depend on our settings."""
+    """Return the key of a run. Trees and chemprop do not depend on our settings."""
     facts: dict[str, Any] = {"method": name, "split": split.digest(), "seed": config.seed}
     data = samples
     if name in ("gpnn", "base", "ensemble"):
@@ -199,8 +200,8 @@ def _keep_run(kept: Path | None, run: dict[str, Any]) -> None:
 
 
 def _summary(runs: dict[str, list[dict[str, Any]]], up: bool) -> list[dict[str, Any]]:
-    """Mean and deviation over the splits, and how much the first method is ahead of each: the mean
-    paired difference with its standard error, and the 95 % interval of Student's t."""
+    """Return mean and deviation over the splits, and the lead of the first method over each: the
+    mean paired difference with its standard error, and the 95 % interval of Student's t."""
     first = np.array([run["value"] for run in next(iter(runs.values()))])
     out = []
     for name, own in runs.items():
@@ -228,7 +229,7 @@ def _summary(runs: dict[str, list[dict[str, Any]]], up: bool) -> list[dict[str, 
 
 
 def to_markdown(result: dict[str, Any], command: str) -> str:
-    """The result as a page."""
+    """Return the result as a page."""
     better = "higher" if higher_is_better(result["metric"]) else "lower"
     lines = [
         f"# Race on {result['source']}",
@@ -258,7 +259,7 @@ def to_markdown(result: dict[str, Any], command: str) -> str:
 
 
 def _chemprop(command: str, samples: Samples, split: Split, seed: int) -> Contender:
-    """Train and test by chemprop's own command, with its defaults."""
+    """Train and test with the command of chemprop and its defaults."""
     started = time.perf_counter()
     task = samples.task
     if task is Task.MIXED:

@@ -1,4 +1,4 @@
-"""The contestants of the race: which tasks each can do, up to what size, and what to know."""
+"""The libraries in the benchmark: the tasks of each, their size limits, and notes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _CORE_ALONE = "core numbers only, against our core and onion"
 
 @dataclass(frozen=True)
 class Peer:
-    """A library in the race.
+    """A library in the benchmark.
 
     Attributes:
-        module: what must be importable.
-        solve: for every task it can do, the way from a workload to the answer.
-        largest: for a task, the most edges it is run on; no entry, no limit.
-        notes: for a task, what the reader must know.
-        per_graph: many graphs are solved one by one, and ``solve`` may be given a sample.
+        module: the module that must be importable.
+        solve: task → function from a workload to the answer.
+        largest: task → maximum number of edges; no entry means no limit.
+        notes: task → note for the reader.
+        per_graph: whether graphs are solved one by one, so that ``solve`` may be given a sample.
     """
 
     name: str

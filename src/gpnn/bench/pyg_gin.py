@@ -1,4 +1,4 @@
-"""PyG's GIN, trained as its examples do: the yardstick of ``gpnn bench engine``."""
+"""PyG's GIN, trained as in PyG's examples: the baseline of ``gpnn bench engine``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["PyGGIN", "pyg_run"]
 
 
 class PyGGIN(nn.Module):
-    """The layers of our GIN base and head, of PyG's and PyTorch's parts.
+    """The layers of our GIN base and head, built from modules of PyG and PyTorch.
 
     Shapes: x [n, features], edge_index [2, m], batch [n] → [graphs, outputs].
     """
@@ -58,8 +58,8 @@ def _mlp(hidden: int) -> nn.Module:
 def pyg_run(
     samples: Samples, stream: list[IntArray], config: GPNNConfig, rate: float, device: torch.device
 ) -> Callable[[], None]:
-    """A call that takes one step for every batch of a stream; batches lie on the device, with
-    categorical features as rows of zeros and ones, which the first map reads."""
+    """Return a function that takes one step per batch of a stream. The batches are already on the
+    device, with categorical features as multi-hot input of the first layer."""
     batches = _batches(samples, stream, config, device)
     width = int(batches[0].x.shape[1])
     net = (

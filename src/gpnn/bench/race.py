@@ -1,7 +1,7 @@
-"""The race: from a PyG ``edge_index`` to the answer, against the libraries one would pick instead.
+"""A benchmark from a PyG ``edge_index`` to the answer, against common graph libraries.
 
-All contestants run in one process, one thread each, in turns (ours, theirs, ours, theirs), and
-conversion counts. Every answer is compared with ours before anything is timed.
+All libraries run in one process with one thread, and the runs are interleaved (ours, theirs, ours,
+theirs). The time includes conversion. Every answer is compared with ours before the timed runs.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ def run_race(
     progress: Callable[[str], None] | None = None,
     data: str | None = None,
 ) -> dict[str, Any]:
-    """Run the race.
+    """Run the benchmark.
 
     Args:
         tasks: some of ``core+onion``, ``triangles``, ``components``; all by default.
-        workloads: names or specs; by default all, and ogbg-molhiv where the data is there.
+        workloads: names or specs; by default all, with ogbg-molhiv if its data is available.
         quick: small workloads, no memory figures, under a minute.
-        repeats: timed runs per contestant, of which the median counts. Fewer, down to one, where
-            a contestant would take more than 6 s in all (1.5 s when quick); where the first
-            run alone takes that long, it is the one that counts.
-        progress: told what is being run.
+        repeats: timed runs per library; their median is reported. There are fewer runs, down to
+            one, if a library would take more than 6 s in total (1.5 s when quick); if the first
+            run alone takes that long, its time is reported.
+        progress: called with a description of each step.
         data: the data folder; ``$GPNN_DATA`` by default.
 
     Returns:
         ``{"rows", "growth", "environment"}``. A row has ``task``, ``workload``, ``peer``,
-        ``seconds``, ``ratio`` (the peer's time / ours), ``peak_mb`` and ``note``; a contestant
-        that was not run has None for seconds and says why.
+        ``seconds``, ``ratio`` (the peer's time / ours), ``peak_mb`` and ``note``. For a library
+        that was not run, ``seconds`` is None and ``note`` gives the reason.
     """
     chosen = list(TASKS if tasks is None else tasks)
     for task in chosen:
@@ -149,10 +149,10 @@ def _row(task: str, work: Workload, peer: Peer) -> Row:
 
 
 def _timed(peer: Peer, task: str, work: Workload) -> tuple[float, Any]:
-    """Seconds and answer of one run, begun without garbage of the run before.
+    """Return seconds and answer of one run, after a garbage collection.
 
-    What the libraries keep for good is frozen after the first run of each, so that collecting is
-    quick and takes no part in anybody's time.
+    Permanent objects of the libraries are frozen after the first run of each, so that garbage
+    collection is fast and does not affect the times.
     """
     gc.collect()
     start = time.perf_counter()
@@ -193,8 +193,8 @@ def _add_memory(rows: list[Row], work: Workload, say: Callable[[str], None]) -> 
 
 
 def _growth(rows: list[Row], edges: dict[str, int]) -> dict[str, Any]:
-    """Our core+onion time against edges; ``slope`` is that of log seconds over log edges, 1 where
-    time is linear, None with fewer than two sizes."""
+    """Return our core+onion time by number of edges. ``slope`` is the slope of log seconds over log
+    edges: 1 if time is linear, None with fewer than two sizes."""
     points = sorted(
         (edges[row["workload"]], row["seconds"])
         for row in rows

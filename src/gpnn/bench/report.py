@@ -1,4 +1,4 @@
-"""The race as a Markdown page."""
+"""The benchmark as a Markdown page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ megabytes.
 
 
 def to_markdown(result: Mapping[str, Any]) -> str:
-    """The result of :func:`~gpnn.bench.race.run_race` as a page: a table per workload, the
+    """Return the result of :func:`~gpnn.bench.race.run_race` as a page: a table per workload, the
     growth of time with size, and the machine."""
     rows, environment = result["rows"], result["environment"]
     parts = ["# `gpnn bench partition`\n", _RULES]

@@ -1,7 +1,7 @@
-"""``gpnn bench scale``: time and memory as data grow, every row in a process of its own.
+"""``gpnn bench scale``: time and memory as data grow, every row in a separate process.
 
-A *workload* is what is measured: how it is set up, and the call that is timed. :data:`WORKLOADS` is
-the list of those on one graph; commands on tables of molecules are in :mod:`.scale_tables`.
+A *workload* consists of a set-up and a call that is timed. :data:`WORKLOADS` lists the workloads on
+one graph; commands on tables of molecules are in :mod:`.scale_tables`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from .scale_tables import TABLES, table_rows
 __all__ = ["WORKLOADS", "Measured", "run_scale_bench", "to_markdown"]
 
 SECONDS = 1_800
-"""A row that takes longer is given up."""
+"""Time limit of a row."""
 RUNS, ENOUGH = 3, 20.0
-"""Runs of a row, of which the median counts; fewer once they have taken these seconds."""
+"""Runs per row, of which the median is reported; no more runs after ``ENOUGH`` seconds."""
 EXPONENT, TIMES_SAGE = 1.15, 8.0
-"""Most of the growth on degrees 1 to 8, and of the sampled step as a multiple of SAGEConv's."""
+"""Maximum growth exponent on degrees 1 to 8, and maximum time of a sampled step as a multiple of
+SAGEConv's."""
 TIMES_ONE = {("prepare", 400_000): 1.7, ("train, per epoch", 20_000): 1.4}
-"""Least that two processes gain over one, by task and rows."""
+"""Minimum speed-up of two processes over one, by task and rows."""
 
 Call = Callable[[], int]
-"""What is timed; returns how many things it dealt with, of which the rate is taken."""
+"""The timed function; returns the number of processed items, from which the rate is computed."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,11 @@ class Measured:
     """A row to be measured.
 
     Attributes:
-        task: what is done; ``workload``: on what; ``size``: how large, in ``unit``; ``way``: how.
-        make: from the size to the call that is timed; it may prepare and warm up.
-        quick: whether it is small enough for ``--quick``.
-        limit: seconds and megabytes that a row is held against, or ``None``.
+        task, workload, size, unit, way: the task, its data, the size of the data in ``unit``, and
+            the method.
+        make: returns the timed function for a size; it may prepare and warm up.
+        quick: whether the row is small enough for ``--quick``.
+        limit: maximum seconds and megabytes, or ``None``.
     """
 
     task: str
@@ -69,7 +71,7 @@ def run_scale_bench(
     data: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Measure all workloads, or those whose task, workload or way has one of the given words."""
+    """Measure all workloads, or those whose name contains one of the given words."""
 
     def wanted(name: str) -> bool:
         return not only or any(word in name for word in only)
@@ -100,7 +102,7 @@ def run_scale_bench(
 
 
 def _row(number: int) -> dict[str, Any]:
-    """A row: the median of some runs, each in a process of its own."""
+    """Measure a row: the median of some runs, each in a separate process."""
     one, note = WORKLOADS[number], None
     runs: list[dict[str, Any]] = []
     while len(runs) < RUNS and sum(run["seconds"] for run in runs) < ENOUGH and note is None:
@@ -124,7 +126,7 @@ def _row(number: int) -> dict[str, Any]:
 
 
 def _run(number: int) -> dict[str, Any] | str:
-    """What a run measured, or why it did not."""
+    """Return the measurement of a run, or the reason why it failed."""
     source = str(Path(__file__).parents[2])
     path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
     try:
@@ -157,8 +159,8 @@ def _measure(number: int) -> dict[str, Any]:
 
 
 def _growth(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Exponents b of seconds ~ size^b over rows that differ in size alone, by least squares: of
-    elapsed time, and of the processor's, which a busy machine changes less."""
+    """Fit the exponents b of seconds ~ size^b over rows that differ only in size, by least squares:
+    for elapsed time, and for processor time, which depends less on the load of the machine."""
     found: dict[tuple[str, ...], list[tuple[int, float, float]]] = {}
     for row in rows:
         if row["cpu_seconds"]:
@@ -178,7 +180,7 @@ def _growth(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _against_sage(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The time of sampled steps over that of SAGEConv on the same blocks."""
+    """Return the time of sampled steps divided by that of SAGEConv on the same blocks."""
     steps = [row for row in rows if row["task"] == SAMPLED and row["seconds"]]
     theirs = {row["size"]: row["seconds"] for row in steps if row["way"] == SAGE}
     return [
@@ -189,11 +191,11 @@ def _against_sage(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _against_one(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """How many times as fast several processes are as one, of commands on tables."""
+    """Return the speed-up of several processes over one, for commands on tables."""
     found: dict[tuple[Any, ...], dict[int, float]] = {}
     for row in rows:
         if "processes" in row:
-            way = str(row["way"]).rpartition(", ")[0]  # without the processes
+            way = str(row["way"]).rpartition(", ")[0]  # without the number of processes
             times = found.setdefault((row["task"], row["size"], way), {})
             times[row["processes"]] = row["seconds"]
     return [
@@ -206,7 +208,7 @@ def _against_one(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def to_markdown(result: Mapping[str, Any], command: str) -> str:
-    """A page: the rows, the exponents, the machine."""
+    """Return a page with the rows, the exponents and the machine."""
     lines = [
         f"# `{command}`\n",
         f"The median of {RUNS} runs, each in a process of its own, kernels compiled before; of one "
@@ -263,7 +265,7 @@ def to_markdown(result: Mapping[str, Any], command: str) -> str:
 
 
 def _held(value: float | None, limit: float | None, form: str, least: bool = False) -> str:
-    """A figure beside the most, or the least, that it should be."""
+    """Format a figure with its maximum, or minimum (``least``)."""
     if value is None or math.isnan(value):
         return "–"
     if limit is None:
@@ -282,7 +284,8 @@ def _graph(edge_index: np.ndarray, nodes: int) -> Any:
 
 
 def _power_law(size: int) -> Any:
-    """Vertices as in ogbn-arxiv and 1 M / 8 M: about 7 and 8 edges a vertex."""
+    """Generate a power-law graph: 170,000 vertices for 1.2 M edges as in ogbn-arxiv, 1 M vertices
+    for 8 M edges, else 7 edges per vertex."""
     from .workloads import power_law
 
     nodes = {1_200_000: 170_000, 8_000_000: 1_000_000}.get(size, size // 7)
@@ -290,7 +293,7 @@ def _power_law(size: int) -> Any:
 
 
 def _hub(size: int) -> Any:
-    """A quarter of the edges end in one vertex."""
+    """Generate a graph in which a quarter of the edges end in one vertex."""
     rng = np.random.default_rng(0)
     nodes, arms = size // 2, size // 4
     ends = rng.integers(1, nodes, (2, size - arms + size // 1_000))
@@ -299,7 +302,7 @@ def _hub(size: int) -> Any:
 
 
 def _sparse(size: int) -> Any:
-    """Degrees of 1 to 8: a random matching of stubs."""
+    """Generate a graph with degrees 1 to 8 by a random matching of stubs."""
     rng = np.random.default_rng(0)
     nodes = 2 * size * 2 // 9
     stubs = rng.permutation(np.repeat(np.arange(nodes), rng.integers(1, 9, nodes)))
@@ -307,7 +310,7 @@ def _sparse(size: int) -> Any:
 
 
 def _prepare(build: Callable[[int], Any], **structure: Any) -> Callable[[int], Call]:
-    """The partition and the classes of a graph, as training needs them."""
+    """Compute the partition and the classes of a graph, as for training."""
 
     def make(size: int) -> Call:
         from ..graph.structure import Structure
@@ -329,8 +332,8 @@ def _prepare(build: Callable[[int], Any], **structure: Any) -> Callable[[int], C
 def _step(
     build: Callable[[int], Any], at_once: bool = False, **structure: Any
 ) -> Callable[[int], Call]:
-    """One forward and backward pass over the whole graph, 16 features wide, after two others;
-    ``at_once``: all tuples in memory, however many."""
+    """Run one forward and backward pass over the whole graph with width 16, after two passes of
+    warm-up; ``at_once`` keeps all tuples in memory."""
 
     def make(size: int) -> Call:
         import torch
@@ -351,7 +354,7 @@ def _step(
             model = GPNN(base="gin", outputs=2, hidden=16, **ready.options)
             batch = ready.batch(edges=False)
             if trains and memory.fits_often(batch, 16, next(model.parameters())):
-                keep_freed_memory(True)  # as a training does
+                keep_freed_memory(True)  # as in training
 
             def call() -> int:
                 model(batch).square().mean().backward()
@@ -361,7 +364,7 @@ def _step(
 
         pass_over(build(1_000), trains=False)()
         call = pass_over(build(size))
-        for _ in range(2):  # the first takes its memory from the system
+        for _ in range(2):  # the first pass allocates memory from the system
             call()
         return call
 
@@ -369,11 +372,11 @@ def _step(
 
 
 BLOCKS = 10
-"""Blocks of 1,024 roots, 15 and 10 neighbours, that a row of sampled training takes."""
+"""Blocks per row of sampled training; each has 1,024 roots with 15 and 10 neighbours."""
 
 
 def _blocks(size: int) -> tuple[Any, Any]:
-    """A prepared power-law graph with 64 features, and a sampler of blocks."""
+    """Return a prepared power-law graph with 64 features, and a sampler of blocks."""
     import torch
 
     from ..graph.structure import Structure
@@ -387,7 +390,7 @@ def _blocks(size: int) -> tuple[Any, Any]:
 
 
 def _sampled(size: int) -> Call:
-    """Draw blocks and take a forward and backward pass over each, 64 wide."""
+    """Draw blocks and run a forward and backward pass over each, with width 64."""
     import torch
 
     from ..nn.model import GPNN
@@ -408,7 +411,8 @@ def _sampled(size: int) -> Call:
 
 
 def _sage(size: int) -> Call:
-    """The same blocks, drawn by the same sampler, through two of PyG's SAGEConv, 64 wide."""
+    """Run the same blocks, drawn by the same sampler, through two SAGEConv layers of PyG with width
+    64."""
     import torch
     from torch_geometric.nn import SAGEConv
 
@@ -437,8 +441,8 @@ def _sage(size: int) -> Call:
 
 
 def _epoch(size: int) -> Call:
-    """As ``gpnn train graph.npz --nodes --fanout 15 10 --epochs 1``: prepare, train on blocks
-    of 1,024 vertices, 64 wide, answer those held out."""
+    """Do the work of ``gpnn train graph.npz --nodes --fanout 15 10 --epochs 1``: prepare, train on
+    blocks of 1,024 vertices with width 64, predict held-out vertices."""
     import tempfile
 
     from .. import fit, load_dataset
@@ -482,7 +486,7 @@ def _one_graph() -> list[Measured]:
     for size in (100_000, 1_000_000, 10_000_000):
         few = size <= 1_000_000
         out.append(Measured("prepare", SPARSE, size, sparse, _prepare(_sparse), quick=few))
-    for size in (100_000, 1_000_000, 3_000_000):  # of 10 M, indices and rows take some 20 GB
+    for size in (100_000, 1_000_000, 3_000_000):  # 10 M would need about 20 GB of indices and rows
         few = size <= 1_000_000
         out.append(Measured("step", SPARSE, size, sparse, _step(_sparse), quick=few))
     for size in (100_000, 1_000_000, 10_000_000):

@@ -1,5 +1,5 @@
-"""The commands for large tables of molecules, each run in a process of its own, as a person would
-run it: start included, one CPU thread a process."""
+"""Commands on large tables of molecules, each run in a separate process as by a user: the time
+includes the start, and every process has one CPU thread."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ __all__ = ["TABLES", "measure_command", "table_rows"]
 
 Row = dict[str, Any]
 PLAIN = ("--descriptors", "none")
-"""RDKit's descriptors would take most of the time, and a prepared folder has none."""
+"""No descriptors: RDKit's would take most of the time, and a prepared folder has none."""
 MOST_MB, LEAST_RATE = 1_000, 2_500
-"""What predictions for a table of any length are held against: the peak, and rows a second of one
-process on 100,000 rows and more."""
+"""Limits of predictions: the maximum peak memory for a table of any length, and the minimum rows
+per second of one process on 100,000 rows or more."""
 
 
 def table_rows(names: Sequence[str], quick: bool, data: str | None) -> Iterator[Row]:
-    """The rows of some of :data:`TABLES`."""
+    """Yield the rows of some of :data:`TABLES`."""
     with tempfile.TemporaryDirectory(prefix="gpnn-scale-") as folder:
         for name in names:
             yield from TABLES[name](Path(folder), quick, data)
 
 
 def measure_command(*words: object, processes: int = 1) -> tuple[float, float, float]:
-    """Of ``gpnn`` with these words, one CPU thread a process: seconds, seconds of processor, and
-    peak memory in MB of the largest of its processes; ``torchrun`` starts several."""
+    """Run ``gpnn`` with these arguments and one CPU thread per process; ``torchrun`` starts several
+    processes. Return elapsed seconds, processor seconds, and the peak memory in MB of its largest
+    process."""
     source = str(Path(__file__).parents[2])
     path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
@@ -81,7 +82,7 @@ def _row(
 
 
 def _tables(folder: Path, sizes: tuple[int, ...], data: str | None) -> dict[int, Path]:
-    """Tables of so many rows: the molecules of ogbg-molhiv with their target, again and again."""
+    """Write tables of the given sizes: the molecules of ogbg-molhiv with their target, repeated."""
     mapping = find("ogbg-molhiv", data).parents[1] / "mapping" / "mol.csv.gz"
     text = read_bytes(mapping).decode()
     rows = [(row["smiles"], row["HIV_active"]) for row in csv.DictReader(text.splitlines())]
@@ -94,7 +95,7 @@ def _tables(folder: Path, sizes: tuple[int, ...], data: str | None) -> dict[int,
 
 
 def predict_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
-    """``gpnn predict`` on tables of molecules, with one process and with two."""
+    """Measure ``gpnn predict`` on tables of molecules, with one process and with two."""
     few = (2_000, 8_000) if quick else (10_000, 100_000)
     many = few if quick else (*few, 1_000_000)
     tables = _tables(folder, (1_000, *many), data)
@@ -113,8 +114,8 @@ def predict_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
 
 
 def prepare_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
-    """``gpnn prepare`` of tables of molecules with one process and with two, and an epoch of
-    ``gpnn train`` from the folder and from the table."""
+    """Measure ``gpnn prepare`` on tables of molecules with one process and with two, and an epoch
+    of ``gpnn train`` from the folder and from the table."""
     sizes = (2_000, 8_000) if quick else (10_000, 40_000, 400_000)
     tables = _tables(folder, sizes, data)
     for size in sizes:
@@ -123,7 +124,7 @@ def prepare_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
             found = measure_command("prepare", tables[size], "--out", out, "--jobs", jobs)
             yield _row("prepare", size, f"jobs {jobs}", jobs, found)
             if jobs == 1 or size == 400_000:
-                shutil.rmtree(out, ignore_errors=True)  # gigabytes
+                shutil.rmtree(out, ignore_errors=True)  # may take gigabytes
         if size == 400_000:
             continue
         ways = {"from the folder": out, "from the table": tables[size]}
@@ -135,8 +136,8 @@ def prepare_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
 
 
 def process_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
-    """An epoch of ``gpnn train`` from a folder in one process and in two: the difference between a
-    training of four epochs and one of one, so that the start does not count."""
+    """Measure an epoch of ``gpnn train`` from a folder in one process and in two. The time is a
+    third of the difference between trainings of four epochs and one, which excludes the start."""
     size = 2_000 if quick else 20_000
     table = _tables(folder, (size,), data)[size]
     source = folder / f"shared-{size}-2"
@@ -157,4 +158,4 @@ TABLES: dict[str, Callable[[Path, bool, str | None], Iterator[Row]]] = {
     "prepare, molecules": prepare_rows,
     "processes, molecules": process_rows,
 }
-"""What is measured, by name."""
+"""The measurements, by name."""

@@ -1,7 +1,8 @@
-"""The race of partitions: base GNN, fixed schemes, learned ones and ``auto``, on test samples.
+"""A benchmark of partitions: base GNN, fixed schemes, learned schemes and ``auto``, on test
+samples.
 
-Every run has a split of its own (of a planted family also graphs of its own); in a run all methods
-are trained on the same samples with the same seed and the same options. ``auto`` chooses inside the
+Every run has a different split (and different graphs, for a planted family). Within a run, all
+methods are trained on the same samples with the same seed and options. ``auto`` chooses on the
 training and validation part. Gains are paired differences over the runs, with the standard error of
 their mean and two-sided p-values of Student's t after Holm's correction.
 """
@@ -40,7 +41,8 @@ __all__ = ["METHODS", "run_schemes_bench", "to_markdown"]
 BASE = "base"
 METHODS = (BASE, "trivial", "core", "degree", "triangle", "core-degree", "learned-4", AUTO)
 POINT = 0.01
-"""A choice is right if its test metric is at most so much below that of the best fixed scheme."""
+"""Tolerance: a choice is right if its test metric is at most this much below that of the best fixed
+scheme."""
 
 Record = dict[str, Any]
 
@@ -58,17 +60,17 @@ def run_schemes_bench(
     jobs: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """The test metric of every method in every run.
+    """Measure the test metric of every method in every run.
 
     Args:
-        methods: ``base``, ``auto``, ``learned-k`` (with ``edges`` in place of ``cross``) and
+        methods: ``base``, ``auto``, ``learned-k`` (with ``edges`` instead of ``cross``) and
             schemes.
         model: options of all networks; ``interactions``, ``d`` and ``distances`` are fixed for
             ``auto`` too.
         train: fields of :class:`~gpnn.train.train_config.TrainConfig`.
-        minutes: of a choice.
-        log: a file of finished trainings, one JSON line each: the race resumes there.
-        jobs: processes that train at once.
+        minutes: time limit of a choice.
+        log: a file of finished trainings, one JSON line each, from which the benchmark resumes.
+        jobs: number of training processes.
     """
     names = [
         one if one in (BASE, AUTO) or learned_parts(one) else get_scheme(one).name
@@ -90,7 +92,7 @@ def run_schemes_bench(
     done = {(one["run"], one["method"]) for one in records}
     missing = [(run, name) for run in range(runs) for name in names if (run, name) not in done]
     if jobs > 1:
-        missing.sort(key=lambda one: one[1] != AUTO)  # what takes longest begins first
+        missing.sort(key=lambda one: one[1] != AUTO)  # start the longest runs first
     arguments = (source, target, model, train, minutes, data, torch.get_num_threads())
     for record in ordered_map(_Race, arguments, missing, jobs):
         records.append(record)
@@ -140,7 +142,7 @@ class _Race:
         else:
             options["scheme"] = name
             if learned_parts(name) and options.get("interactions") == "cross":
-                options["interactions"] = "edges"  # which are cross edges is what is learned
+                options["interactions"] = "edges"  # the set of cross edges is learned
         reached = fit(samples, options, config, split).metrics["test"]
         if samples.metric not in reached:
             raise InputError(
@@ -158,7 +160,7 @@ class _Race:
 
 
 def _rows(names: Sequence[str], records: Sequence[Record]) -> list[dict[str, Any]]:
-    """A row per method: mean, deviation, gain over the base."""
+    """Return a row per method: mean, deviation, gain over the base."""
     values = {
         name: [one["value"] for one in sorted(records, key=lambda r: r["run"])
                if one["method"] == name]
@@ -193,7 +195,7 @@ def _rows(names: Sequence[str], records: Sequence[Record]) -> list[dict[str, Any
 
 
 def to_markdown(result: Mapping[str, Any], command: str) -> str:
-    """The page of a race."""
+    """Return the result as a page."""
     metric, runs = result["metric"], result["runs"]
     lines = [
         f"# Partitions on {result['source']}",

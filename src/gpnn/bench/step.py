@@ -1,4 +1,4 @@
-"""Where the time of one training step goes, and the time that its memory traffic alone takes."""
+"""Time of the parts of a training step, and the time that its memory traffic alone takes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ COPIED = {"cuda": 2**30, "cpu": 2**27}
 
 
 def breakdown(make: Callable[[], Trainer], steps: int, repeats: int) -> dict[str, Any]:
-    """Seconds of the parts of a step, by difference: the step is cut short after every part, and
-    each of these beginnings is captured (on a GPU) and timed as a whole step is, on an trainer of
-    its own. The next batch is put together beside the rest: what counts is the time it adds."""
+    """Return the seconds of the parts of a step, by difference. The step is truncated after every
+    part, and each truncated step is captured (on a GPU) and timed like a whole step, on a separate
+    trainer. The next batch is assembled concurrently; only the additional time counts."""
     runs = []
     for last in range(1, len(PARTS) + 1):
         trainer = make()
@@ -34,7 +34,7 @@ def breakdown(make: Callable[[], Trainer], steps: int, repeats: int) -> dict[str
 
 
 def _beginning(trainer: Trainer, last: int) -> Callable[[], None]:
-    """The first parts of :meth:`Trainer.train_step`, without the rest."""
+    """Return a function for only the first parts of :meth:`Trainer.train_step`."""
 
     def step() -> None:
         if last == len(PARTS) - 1:
@@ -49,7 +49,7 @@ def _beginning(trainer: Trainer, last: int) -> Callable[[], None]:
 
 
 def repeated(trainer: Trainer, step: Callable[[], None], steps: int) -> Callable[[], None]:
-    """Some steps from the first batch on."""
+    """Return a function that runs the given number of steps from the first batch."""
 
     def run() -> None:
         trainer.step.zero_()
@@ -60,7 +60,7 @@ def repeated(trainer: Trainer, step: Callable[[], None], steps: int) -> Callable
 
 
 def _kernels(trainer: Trainer) -> int | None:
-    """Kernels and copies of a step on a GPU, as the profiler counts them."""
+    """Count the kernels and copies of a step on a GPU with the profiler."""
     if trainer.device.type != "cuda":
         return None
     from torch.profiler import ProfilerActivity, profile
@@ -76,8 +76,8 @@ def _kernels(trainer: Trainer) -> int | None:
 
 
 def floor_bytes(trainer: Trainer) -> dict[str, int]:
-    """Bytes that a step cannot do without: parameters and both moments read and written once, and
-    everything that is kept for the gradient written and read once."""
+    """Return the minimum memory traffic of a step in bytes: parameters and both moments are read
+    and written once, and everything saved for the gradient is written and read once."""
     own = trainer.adam.value.untyped_storage().data_ptr()
     kept: dict[int, int] = {}
 
@@ -101,7 +101,7 @@ def floor_bytes(trainer: Trainer) -> dict[str, int]:
 
 
 def bandwidth(device: torch.device) -> float:
-    """Bytes a second that a large copy reads and writes."""
+    """Return the bytes per second that a large copy reads and writes."""
     size = COPIED[device.type]
     source = torch.ones(size // 4, device=device)
     target = torch.empty_like(source)

@@ -1,4 +1,5 @@
-"""``gpnn bench train``: an epoch of ``gpnn train`` against a plain loop, one model and several."""
+"""``gpnn bench train``: an epoch of ``gpnn train`` with one model and several, against a plain
+loop."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Case:
-    """So many samples of a dataset, trained with the batches that a set of ``sized`` gets."""
+    """A number of samples of a dataset, trained with the batch size for ``sized`` samples."""
 
     name: str
     dataset: str
@@ -58,13 +59,14 @@ def run_train_bench(
     data: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Rows of ``ratio`` = seconds of the plain loop for as many models / ours, one epoch each.
+    """Return rows with ``ratio``, the seconds of the plain loop for the same number of models
+    divided by ours, for one epoch.
 
-    An epoch is every training batch, forward, backward and AdamW, then the validation part; eight
-    of ten samples train and one validates. The plain loop
-    (:class:`~gpnn.bench.eager_loop.EagerLoop`) trains one network at a time; several take it so
-    many times as long. ``times_one`` is our
-    time for several networks divided by that for one. All ways take turns; medians count.
+    An epoch runs forward, backward and AdamW on every training batch, then evaluates the validation
+    part; eight of ten samples are for training and one for validation. The plain loop
+    (:class:`~gpnn.bench.eager_loop.EagerLoop`) trains one network at a time; its time for several
+    networks is a multiple of that. ``times_one`` is our time for several networks divided by that
+    for one. Runs of all methods are interleaved, and medians are reported.
     """
     where = pick_device(device)
     rows: list[dict[str, Any]] = []
@@ -118,7 +120,7 @@ def _measure(
 
 
 def _replica(count: int, used: int, seed: int) -> Replica:
-    """The same samples for every model, as in an ensemble."""
+    """Return a replica; all use the same samples, as in an ensemble."""
     order = np.random.default_rng(SEED).permutation(count)[:used]
     train, valid = len(order) * 8 // 10, len(order) // 10
     return Replica(order[:train], order[train : train + valid], order[:0], seed, dropout=0.5)
@@ -145,7 +147,7 @@ def _trainer(
     train, check = Capture(trainer, trainer.train_step), Capture(trainer, trainer.measure_step)
 
     def epoch() -> None:
-        trainer.step.zero_()  # after the last batch of the plan the first was put together
+        trainer.step.zero_()  # the first batch was assembled after the last batch of the plan
         trainer.net.train()
         for _ in range(trainer.steps):
             train()
@@ -157,7 +159,7 @@ def _trainer(
 
 
 def to_markdown(result: dict[str, Any], command: str) -> str:
-    """The rows as a page."""
+    """Return the rows as a page."""
     how = "steps captured as CUDA graphs" if result["captured"] else "one thread"
     lines = [
         "# An epoch of training",

@@ -1,9 +1,9 @@
-"""The way from a workload to the answer, in every library by its fastest entrance.
+"""From a workload to the answer in every library, through its fastest input format.
 
-The ways were tried against one another on 1e6 edges. igraph takes an iterator of pairs about
-three times as fast as an (m, 2) array; networkit takes two contiguous arrays; rustworkx takes a
-list of pairs; scikit-network and SciPy take a CSR matrix, put together from sorted edges without
-a sort. Every library gets each edge once where it wants it once.
+The formats were compared on 1e6 edges. igraph reads an iterator of pairs about three times as fast
+as an (m, 2) array; networkit takes two contiguous arrays; rustworkx takes a list of pairs;
+scikit-network and SciPy take a CSR matrix, built from sorted edges without a sort. Libraries that
+expect each edge once get it once.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def igraph_triangles(work: Workload) -> Any:
 
 
 def _networkit(work: Workload) -> Any:
-    """networkit's algorithms do not keep their graph alive: the caller must."""
+    """Build a graph of networkit. Its algorithms do not keep the graph alive; the caller must."""
     import networkit
 
     networkit.setNumberOfThreads(1)

@@ -1,7 +1,7 @@
-"""Seeded graphs of the race, as the ``edge_index`` PyTorch Geometric would hold.
+"""Seeded graphs of the benchmark, as an ``edge_index`` of PyTorch Geometric.
 
-A workload has both directions of every edge, no loops, no copies, sorted by (row, column) as
-``coalesce`` leaves them, and vertices numbered without regard to their degree.
+A workload has both directions of every edge, sorted by (row, column) as by ``coalesce``, without
+loops and duplicates. Vertex numbers are independent of the degree.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Workload:
-    """One graph, or many in one batch, as PyG's ``Batch`` holds them.
+    """One graph, or a batch of graphs as in PyG's ``Batch``.
 
     Attributes:
-        edge_index: both directions of every edge, global vertex ids; shape [2, 2 · edges], int64.
+        edge_index: both directions of every edge, with global vertex ids; [2, 2 · edges], int64.
         ptr: vertices of graph g are ``ptr[g]:ptr[g+1]``.
         slices: columns of ``edge_index`` of graph g are ``slices[g]:slices[g+1]``.
     """
@@ -49,12 +49,12 @@ class Workload:
 
     @property
     def num_edges(self) -> int:
-        """Undirected edges."""
+        """Number of undirected edges."""
         return self.edge_index.shape[1] // 2
 
 
 def workload(name: str, edge_index: Ints, ptr: Ints) -> Workload:
-    """A workload from arrays; edges of several graphs must lie one graph after another."""
+    """Build a workload from arrays; the edges of several graphs must be ordered by graph."""
     import torch
 
     if len(ptr) == 2:
@@ -65,12 +65,12 @@ def workload(name: str, edge_index: Ints, ptr: Ints) -> Workload:
 
 
 def power_law(nodes: int, edges: int, exponent: float = 2.5, seed: int = 0) -> tuple[Ints, Ints]:
-    r"""A Chung–Lu graph with :math:`P(\deg = d) \sim d^{-\gamma}`.
+    r"""Generate a Chung–Lu graph with :math:`P(\deg = d) \sim d^{-\gamma}`.
 
     Both ends of an edge are drawn with probability proportional to
-    :math:`w_i = (i + i_0)^{-1/(\gamma - 1)}`, where :math:`i_0` holds the expected degree of the
-    first vertex at the natural cut-off :math:`n^{1/(\gamma - 1)}`; loops and copies are drawn
-    again until ``edges`` distinct edges are there. Returns ``(edge_index, ptr)``.
+    :math:`w_i = (i + i_0)^{-1/(\gamma - 1)}`, where :math:`i_0` keeps the expected degree of the
+    first vertex at the natural cut-off :math:`n^{1/(\gamma - 1)}`; loops and duplicates are redrawn
+    until there are ``edges`` distinct edges. Returns ``(edge_index, ptr)``.
     """
     power = 1 / (exponent - 1)
     cutoff = nodes**power
@@ -90,9 +90,10 @@ def power_law(nodes: int, edges: int, exponent: float = 2.5, seed: int = 0) -> t
 
 
 def rmat(scale: int, edges: int, seed: int = 0) -> tuple[Ints, Ints]:
-    """R-MAT with the Graph500 quadrant weights (0.57, 0.19, 0.19, 0.05) on 2^scale vertices.
+    """Generate an R-MAT graph with the Graph500 quadrant weights (0.57, 0.19, 0.19, 0.05) on
+    2^scale vertices.
 
-    Every level of the adjacency matrix picks a quadrant; loops and copies are drawn again.
+    Every level of the adjacency matrix picks a quadrant; loops and duplicates are redrawn.
     """
 
     def draw(rng: np.random.Generator, size: int) -> tuple[Ints, Ints]:
@@ -107,10 +108,10 @@ def rmat(scale: int, edges: int, seed: int = 0) -> tuple[Ints, Ints]:
 
 
 def molecules(graphs: int, seed: int = 0) -> tuple[Ints, Ints]:
-    """Synthetic molecules: blocks of seven vertices, four in five of them a six-ring with a
-    substituent, the others a small tree; each block hangs on a vertex of the block before.
+    """Generate synthetic molecules: blocks of seven vertices, four in five of them a six-ring with
+    a substituent, the others a small tree; each block is attached to a vertex of the previous one.
 
-    About 25 vertices and 27 edges per graph, as in ogbg-molhiv.
+    There are about 25 vertices and 27 edges per graph, as in ogbg-molhiv.
     """
     rng = np.random.default_rng(seed)
     sizes = np.clip(rng.normal(25.5, 9, graphs).round(), 4, 90).astype(np.int64)
@@ -135,7 +136,7 @@ def molecules(graphs: int, seed: int = 0) -> tuple[Ints, Ints]:
 
 
 def shuffled(edge_index: Ints, seed: int = 0) -> Ints:
-    """The same edges in random order."""
+    """Return the same edges in random order."""
     order = np.random.default_rng(seed).permutation(edge_index.shape[1])
     return np.ascontiguousarray(edge_index[:, order])
 

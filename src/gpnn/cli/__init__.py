@@ -41,8 +41,8 @@ _GO_ON = ("predict", "prepare", "reproduce", "search", "train")
 
 
 class _Commands(typer.core.TyperGroup):
-    """The commands: they load plugins, wherever ``--plugin`` stands, and say so when they are
-    interrupted."""
+    """The group of commands. It loads plugins, wherever ``--plugin`` is on the command line, and
+    reports interruptions."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         rest, files = _plugins(args)
@@ -65,7 +65,7 @@ class _Commands(typer.core.TyperGroup):
 
 
 def _plugins(args: list[str]) -> tuple[list[str], list[str]]:
-    """The arguments without ``--plugin FILE``, and the files."""
+    """Return the arguments without ``--plugin FILE``, and the files."""
     rest: list[str] = []
     files: list[str] = []
     words = iter(args)
@@ -146,8 +146,8 @@ def options(
 
 
 def main() -> None:
-    """Run the command line. A user's mistake, and what the system refuses (a full disk, memory that
-    runs out), end with a message and exit code 2; a traceback is a defect."""
+    """Run the command line. Mistakes of the user and failures of the system (a full disk, out of
+    memory) end with a message and exit code 2; a traceback is a bug."""
     warnings.showwarning = _note
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

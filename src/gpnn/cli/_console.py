@@ -1,4 +1,4 @@
-"""The terminal: texts of users appear as they are, and are never obeyed."""
+"""Console output: control characters in user-supplied text are escaped, never executed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["PlainConsole"]
 
 
 class PlainConsole(Console):
-    """A console that writes control characters in what it prints as escapes."""
+    """A console that prints control characters as escape sequences."""
 
     def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):

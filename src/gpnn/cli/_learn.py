@@ -1,4 +1,4 @@
-"""What train, evaluate and predict share."""
+"""Shared by train, evaluate and predict."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Threads = Annotated[
 
 
 def use_threads(threads: int) -> None:
-    """Let torch use this many CPU threads; the last bits may depend on it."""
+    """Set the number of CPU threads of torch; the last bits of results may depend on it."""
     if threads < 1:
         raise InputError(f"--threads must be 1 or more; got {threads}.")
     import torch
@@ -53,7 +53,7 @@ def use_threads(threads: int) -> None:
 
 
 def chosen_descriptors(words: list[str] | None) -> list[str] | None:
-    """What ``--descriptors`` asks for; ``None`` where it is not given."""
+    """Return the value of ``--descriptors``; ``None`` if it is not given."""
     if words is not None and "none" in words:
         if len(words) > 1:
             raise InputError("--descriptors none goes with no other. Leave out one of them.")
@@ -70,7 +70,7 @@ def samples_of(
     strict: bool,
     **options: Any,
 ) -> Samples:
-    """The samples of a source, with a word on what had to be normalised."""
+    """Load the samples of a source and report what had to be normalised."""
     from ..data.samples import load_samples
 
     with working(f"reading {source} …"):

@@ -1,4 +1,4 @@
-"""Page and picture of every table of the paper, from the records alone."""
+"""Page and picture of every table, generated from the records alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def write_pages(
     recipes: Mapping[str, Recipe],
     added: Additions,
 ) -> list[Path]:
-    """Write ``TABLE.md`` and ``TABLE.png`` into ``out``; the files written, with the records."""
+    """Write ``TABLE.md`` and ``TABLE.png`` into ``out``; return the written files and the
+    records file."""
     from ..files import write_text
     from ..plots.save import save
     from ..reproduce.runs import Runs

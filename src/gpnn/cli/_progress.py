@@ -1,4 +1,4 @@
-"""How far a training run is: live on a terminal, else a line now and then; on standard error."""
+"""Progress of a training run on standard error: live on a terminal, else occasional lines."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["progress", "row_progress"]
 
 SECONDS = 10.0
-"""Between two lines, where the output is no terminal."""
+"""Minimum time between two lines if the output is not a terminal."""
 
 
 @contextmanager
 def progress(
     folder: Path, epochs: int
 ) -> Iterator[tuple[Callable[[GPNN, int], None], Callable[[EpochReport], None]]]:
-    """Callbacks ``started`` and ``report`` of :func:`gpnn.train.fit.fit`."""
+    """Yield the callbacks ``started`` and ``report`` of :func:`gpnn.train.fit.fit`."""
     console = notes()
 
     def started(model: GPNN, done: int) -> None:
@@ -65,7 +65,7 @@ def progress(
 
 
 def _lines(epochs: int) -> Callable[[EpochReport], None]:
-    """About twenty lines for a whole run."""
+    """Return a callback that prints about twenty lines per run."""
     began: list[tuple[int, float]] = []
 
     def tick(report: EpochReport) -> None:
@@ -82,7 +82,7 @@ def _lines(epochs: int) -> Callable[[EpochReport], None]:
 
 
 def _said(report: EpochReport) -> str:
-    """Loss and metrics; of several networks the mean over them."""
+    """Format loss and metrics, averaged over the networks."""
     count = len(report.loss)
     metrics = [(name, values) for name, values in report.valid.items() if name != "loss"]
     shown = "  ".join(f"valid {name} {float(values.mean()):.4f}" for name, values in metrics)
@@ -94,8 +94,8 @@ def _said(report: EpochReport) -> str:
 
 @contextmanager
 def row_progress() -> Iterator[tuple[Callable[[int, int], None], Callable[[int], None]]]:
-    """How many rows of a table are done, and how fast: callbacks for the rows that were done when
-    the run started and all, and for those that are done now."""
+    """Show the number of processed rows of a table and their rate. Yields two callbacks: the first
+    takes the rows finished before the start and their total, the second the rows finished now."""
     console = notes()
     state = {"first": 0, "total": 0, "began": 0.0, "last": 0.0}
 

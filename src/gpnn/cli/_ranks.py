@@ -1,4 +1,4 @@
-"""Several processes, one voice."""
+"""Output of a training with several processes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ __all__ = ["be_quiet_unless_first"]
 
 
 def be_quiet_unless_first() -> None:
-    """All processes of a training print the same: the first one speaks, an error of another is
-    told by its exit code."""
+    """Silence all processes of a training except the first: they would print the same. An error in
+    another process shows in its exit code."""
     from ..nn.ranks import rank
 
     if rank() > 0:

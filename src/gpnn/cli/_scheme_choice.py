@@ -1,4 +1,4 @@
-"""``--scheme auto``: what it counts, tries and chooses, for people."""
+"""Output of ``--scheme auto``: its candidates, trials and choice."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def choose(
     fresh: bool,
     jobs: int | None,
 ) -> Chosen:
-    """The choice for a training; that of a finished one is taken as it is."""
+    """Choose the scheme of a training; a finished training keeps its choice."""
     import numpy as np
 
     from ..train.choose_scheme import MINUTES, Chosen, choose_scheme, usual_jobs
@@ -82,7 +82,7 @@ def choose(
 
 
 def choice_table(choice: Chosen) -> Any:
-    """The bracket: a line per candidate that was tried."""
+    """Return a table of the bracket: one line per candidate that was tried."""
     from rich.table import Table
 
     table = Table(
@@ -112,7 +112,7 @@ def choice_table(choice: Chosen) -> Any:
 
 
 def draw_choice(choice: Chosen, folder: Path, name: str) -> Path:
-    """The bracket as a picture in the folder of the model."""
+    """Draw the bracket into the folder of the model."""
     from ..plots.save import save
     from ..plots.scheme_choice import draw_scheme_choice
 

@@ -1,4 +1,4 @@
-"""How far a search is: a bar on a terminal, a line per finished trial; on standard error."""
+"""Progress of a search on standard error: a bar on a terminal, and a line per finished trial."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["search_progress", "short"]
 
 @contextmanager
 def search_progress() -> Iterator[tuple[Progress | None, Callable[[Trial], None]]]:
-    """A bar of the trials at work on a terminal, and a line for every trial that is finished."""
+    """Show a bar of the running trials on a terminal, and a line for every finished trial."""
     console = notes()
 
     def finished(trial: Trial) -> None:
@@ -62,5 +62,5 @@ def _line(trial: Trial) -> str:
 
 
 def short(value: Any) -> str:
-    """A value of a recipe for a table."""
+    """Format a value of a recipe for a table."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""What all commands share: options, output, and the shape of a failure."""
+"""Shared by all commands: options, output and errors."""
 
 from __future__ import annotations
 
@@ -74,14 +74,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 
 
 def notes() -> Console:
-    """The console for everything that is not the result: standard error."""
+    """Return the console on standard error, for everything except results."""
     from ._console import PlainConsole
 
     return PlainConsole(stderr=True, highlight=False, markup=False)
 
 
 def scheme_rule(name: str) -> Rule:
-    """A scheme by its name, or the one that the model in a folder has, learned ones among them."""
+    """Return a scheme by its name, or the scheme of the model in a folder, including learned
+    schemes."""
     from ..files import exists, user_path
     from ..graph.schemes import get_scheme
 
@@ -93,7 +94,7 @@ def scheme_rule(name: str) -> Rule:
 
 
 def command_line(*left_out: str) -> str:
-    """The command as it was typed, without options (and their values) that do not matter to the
+    """Return the command as typed, without options (and their values) that do not affect the
     result, for the head of a generated page."""
     words, skip = [], False
     for word in sys.argv[1:]:
@@ -107,12 +108,12 @@ def command_line(*left_out: str) -> str:
 
 
 def emit(document: Any) -> None:
-    """Print the one JSON document of a command on standard output."""
+    """Print the JSON document of a command on standard output."""
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def show(*tables: RenderableType) -> None:
-    """Print results for people on standard output."""
+    """Print human-readable results on standard output."""
     from ._console import PlainConsole
 
     width = None if sys.stdout.isatty() else 120
@@ -122,8 +123,8 @@ def show(*tables: RenderableType) -> None:
 
 
 def styled(text: str, style: str) -> Text:
-    """Text in a style. Consoles here read no markup: brackets in the texts of users, such as the
-    atom [nH], stay what they are."""
+    """Return text in a style. The consoles do not interpret markup, so that brackets in user texts,
+    such as the atom [nH], are printed unchanged."""
     from rich.text import Text
 
     return Text(text, style)
@@ -131,7 +132,7 @@ def styled(text: str, style: str) -> Text:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """A spinner on standard error, where it is a terminal, while something takes its time."""
+    """Show a spinner on standard error during a long operation, if it is a terminal."""
     console = notes()
     if not console.is_terminal:
         yield
@@ -141,7 +142,7 @@ def working(what: str) -> Iterator[None]:
 
 
 def load(source: str, data: str | None) -> Graphs:
-    """The graphs of a source, with a word on what had to be normalised."""
+    """Load the graphs of a source and report what had to be normalised."""
     from ..data.sources import resolve
 
     with working(f"reading {source} …"):

@@ -1,4 +1,4 @@
-"""What a training says: of its samples before, of its networks after."""
+"""Output of a training: its samples before, its networks after."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def tell_samples(
 
 
 def _tell_alike(names: tuple[str, ...]) -> None:
-    """Classes that are spelled in two ways are rarely meant as two."""
+    """Warn about classes whose names differ only in case, which is rarely intended."""
     seen: dict[str, str] = {}
     for name in names:
         other = seen.setdefault(name.casefold(), name)
@@ -83,14 +83,14 @@ def _tell_alike(names: tuple[str, ...]) -> None:
 
 
 def _has_both(samples: Samples, split: Split) -> bool:
-    """Whether the validation part of a binary task holds both classes, so that ROC-AUC exists."""
+    """Return whether the validation part of a binary task has both classes, which ROC-AUC needs."""
     assert samples.y is not None
     y = samples.y[split.valid].reshape(len(split.valid), -1)
     return bool(((y == 0).any(0) & (y == 1).any(0)).any())
 
 
 def tell_cells(model: str, samples: Samples) -> None:
-    """What a peer reads of the graphs, computed or found in the cache."""
+    """Report the cells of the graphs that a peer reads, computed or from the cache."""
     import time
 
     from ..data.structure_cache import cached_peer
@@ -101,7 +101,7 @@ def tell_cells(model: str, samples: Samples) -> None:
         return
     began = time.perf_counter()
     with working(f"preparing what {peer} reads …"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # notes come with the training
+        warnings.simplefilter("ignore")  # the training repeats the notes
         edged = bool(samples.encoder.edges or samples.encoder.edge_features)
         found = cached_peer(samples.graphs, peer, edged)
     cells = ", ".join(f"{len(one.graph):,} {name}" for name, one in found.cells.items())
@@ -152,7 +152,7 @@ def document(source: str, samples: Samples, fitted: Fitted, folder: Path) -> dic
 
 
 def _calibration(fitted: Fitted) -> dict[str, Any] | None:
-    """What is known of the errors, without the long list of them."""
+    """Summarise the calibration, without the list of all errors."""
     known, outputs = fitted.loaded.calibration, fitted.loaded.encoder.outputs
     if known is None:
         return None
@@ -187,7 +187,7 @@ def show_fitted(fitted: Fitted, folder: Path, files: list[Path]) -> None:
 
 
 def learned_lines(learned: dict[str, Any], of: str = "") -> list[str]:
-    """The parts of a learned scheme, and the tree that imitates it."""
+    """Describe the parts of a learned scheme, and the tree that approximates it."""
     sizes, dead = learned["vertices"], learned["dead"]
     total = max(1, sum(sizes))
     shares = ", ".join(f"part {j + 1} {n / total:.0%}" for j, n in enumerate(sizes) if n)
@@ -201,7 +201,7 @@ def learned_lines(learned: dict[str, Any], of: str = "") -> list[str]:
 
 
 def mixture_lines(mixture: dict[str, Any], of: str = "") -> list[str]:
-    """The weights of the schemes in every layer."""
+    """List the weights of the schemes in every layer."""
     lines = [f"mixture{of}:"]
     for number, row in enumerate(mixture["weights"]):
         shares = zip(mixture["schemes"], row, strict=True)
@@ -223,14 +223,14 @@ def _one_network(fitted: Fitted) -> list[str]:
 
 
 def _shown(values: dict[str, float]) -> str:
-    """Metrics, of many targets the first ones."""
+    """Format the metrics; if there are many, only the first ones."""
     pairs = [f"{name} {value:.4f}" for name, value in values.items()]
     more = f" and {len(pairs) - METRICS} more (--json)" if len(pairs) > METRICS else ""
     return ", ".join(pairs[:METRICS]) + more
 
 
 def _networks(fitted: Fitted) -> Any:
-    """A line per network."""
+    """Return a table with one line per network."""
     from rich.table import Table
 
     folds = fitted.loaded.about["folds"]
@@ -268,7 +268,8 @@ def _together(fitted: Fitted) -> list[str]:
 
 
 def comparison(rows: list[dict[str, Any]], count: int) -> Any:
-    """A line per method, with the interval and how much the first is ahead."""
+    """Return a table with one line per method: the metric, its interval, and the lead of the first
+    method."""
     from rich.table import Table
 
     from ..data.tasks import higher_is_better
@@ -291,7 +292,8 @@ def comparison(rows: list[dict[str, Any]], count: int) -> Any:
 
 
 def write_folds(path: Path, samples: Samples, fitted: Fitted) -> None:
-    """A line per sample: what the network that did not see it says, beside the truth."""
+    """Write one line per sample: its label, and the prediction of the network that was not trained
+    on it."""
     from ..train.answers import header_of, write_csv, written
 
     assert samples.y is not None and fitted.out_of_fold is not None
@@ -312,7 +314,7 @@ def write_folds(path: Path, samples: Samples, fitted: Fitted) -> None:
 
 
 def _truth(value: float, names: tuple[str, ...]) -> Any:
-    """A label as the source has it, nothing where it is missing."""
+    """Return a label as in the source, or an empty text if it is missing."""
     if names:
         return names[int(value)] if value >= 0 else ""
     return float(f"{value:.7g}") if value == value else ""

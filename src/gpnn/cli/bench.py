@@ -1,4 +1,4 @@
-"""``gpnn bench``: races against other libraries."""
+"""``gpnn bench``: benchmarks against other libraries."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def molecules(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Race gpnn on your own table against its base GNN, boosting on descriptors, a forest on
+    """Compare gpnn on your own table with its base GNN, boosting on descriptors, a forest on
     fingerprints and chemprop: the same splits for all, paired differences."""
     from ..bench.molecules import run_molecules_bench, to_markdown
 
@@ -191,7 +191,7 @@ def schemes(
     json: Json = False,
 ) -> None:
     """Compare the base GNN, fixed and learned schemes and --scheme auto on test samples: paired
-    gains over runs with splits of their own.
+    gains over runs with different splits.
 
     gpnn bench schemes MUTAG --runs 10 --log mutag.jsonl
     """
@@ -244,7 +244,7 @@ def scale(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Measure time and memory as data grow, every row in a process of its own."""
+    """Measure time and memory as data grow, every row in a separate process."""
     from ..bench.scale import run_scale_bench, to_markdown
 
     result = run_scale_bench(quick, only, data, _progress())
@@ -252,13 +252,13 @@ def scale(
 
 
 def _progress() -> Callable[[str], None]:
-    """Prints what is being measured, on standard error."""
+    """Return a callback that prints the current measurement on standard error."""
     console = notes()
     return lambda text: console.print(text, style="dim")
 
 
 def _command(name: str, device: str, quick: bool) -> str:
-    """The command that a page says it was made by."""
+    """Return the command that is printed on the page."""
     return f"gpnn bench {name}" + f" --device {device}" * (device != "auto") + " --quick" * quick
 
 

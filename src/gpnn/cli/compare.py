@@ -124,8 +124,8 @@ def _show(names: list[str], graphs: list[Graphs], findings: list[Finding], label
 
 
 def _draw(graphs: list[Graphs], names: list[str], findings: list[Finding], out: Path) -> None:
-    """The colours of the first refinement that distinguishes the graphs, at the round it does; a
-    GPNN variant if one does."""
+    """Draw the colours of the first refinement that distinguishes the graphs, in the round in which
+    it does. A GPNN variant takes precedence."""
     import numpy as np
 
     from ..graph.partition import unique_rows

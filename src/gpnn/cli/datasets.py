@@ -1,4 +1,4 @@
-"""``gpnn datasets``: the paper's benchmarks, what is at hand, and how to get the rest."""
+"""``gpnn datasets``: the paper's benchmarks, which are available, and how to get the others."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _facts(name: str, paper: PaperStatistics, counted: DatasetStatistics | None)
 
 
 def _get(name: str) -> str:
-    """How to come by a dataset."""
+    """Return how to get a dataset."""
     from ..data.datasets import get
 
     entry = get(name)

@@ -1,4 +1,4 @@
-"""``gpnn demo``: the main job on the embedded molecules, in under two minutes."""
+"""``gpnn demo``: the main workflow on the included molecules, in under two minutes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _cross_validate(
     name: str,
     tick: Callable[[str, EpochReport], None],
 ) -> Fitted:
-    """All folds side by side, for the same number of epochs; the networks of GPNN are kept."""
+    """Train all folds side by side for the same number of epochs; save the networks of GPNN."""
     from ..data.split import make_folds
     from ..train.device import one_thread
     from ..train.fit import fit
@@ -91,7 +91,7 @@ def _cross_validate(
 
 
 def _parts(out: Path) -> None:
-    """The dataset and one molecule with its parts."""
+    """Draw the dataset, and one molecule with its parts."""
     from ..data.datasets import load_graphs
     from ..graph.partition import partition
     from ..graph.schemes import PAPER_SCHEMES
@@ -150,7 +150,7 @@ def _table(
 
 
 def _explained(found: Fitted, samples: Samples, out: Path) -> None:
-    """The molecule with most parts among those that the first fold kept for testing."""
+    """Explain the molecule with the most parts in the test set of the first fold."""
     import torch
 
     from ..plots.explain import draw_explanation
@@ -178,7 +178,7 @@ def _explained(found: Fitted, samples: Samples, out: Path) -> None:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[str, EpochReport], None]]:
-    """Live on a terminal, else a line per model; on standard error."""
+    """Show progress on standard error: live on a terminal, else one line per model."""
     console = notes()
     if not console.is_terminal:
 

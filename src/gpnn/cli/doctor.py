@@ -1,4 +1,4 @@
-"""``gpnn doctor``: what is installed, what data is there, and what is missing."""
+"""``gpnn doctor``: what is installed, which data is available, and what is missing."""
 
 from __future__ import annotations
 

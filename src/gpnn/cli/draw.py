@@ -75,7 +75,7 @@ def draw(
 
 
 def _with_symbols(source: str, graphs: Graphs) -> Graphs:
-    """A molecule given as SMILES with the symbols of its atoms as names."""
+    """Name the vertices of a molecule given as SMILES by the symbols of its atoms."""
     from ..data.sources import looks_like_smiles
     from ..files import exists, user_path
 

@@ -1,4 +1,4 @@
-"""``gpnn evaluate``: how well a model does on a source with labels."""
+"""``gpnn evaluate``: the metrics of a model on a source with labels."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def evaluate(
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Measure a model on graphs with labels."""
+    """Evaluate a model on graphs with labels."""
     from ..train.device import pick_device
     from ..train.model_file import load_model
 

@@ -1,4 +1,4 @@
-"""``gpnn explain``: what every part of a graph adds to a prediction."""
+"""``gpnn explain``: the contribution of every part of a graph to a prediction."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def explain(
 ) -> None:
     """Explain a prediction by the parts of the graph.
 
-    The Shapley value of a part is computed exactly over all subsets of parts; the values add up to
-    the logit minus the logit without any part.
+    The Shapley value of a part is computed exactly over all subsets of parts; the values sum to the
+    logit minus the logit without any part.
     """
     from ..plots.explain import draw_explanation
     from ..plots.save import check_format, save
@@ -110,7 +110,7 @@ def explain(
 
 
 def _pick(samples: Samples, source: str, graph: int | None, row: int | None) -> int:
-    """The number of the graph among those that could be read."""
+    """Return the index of the graph among those that could be read."""
     count = len(samples.graphs)
     if row is not None:
         found = (samples.rows + 1).tolist()
@@ -126,7 +126,7 @@ def _pick(samples: Samples, source: str, graph: int | None, row: int | None) -> 
 
 
 def explanation_table(found: Explanation) -> Table:
-    """One line per part."""
+    """Return a table with one line per part."""
     from rich.table import Table
     from rich.text import Text
 
@@ -147,7 +147,7 @@ def explanation_table(found: Explanation) -> Table:
 
 
 def summary(found: Explanation) -> list[Any]:
-    """How the values add up, in three rows, and what the columns mean."""
+    """Return three rows that show how the values sum up, and the meaning of the columns."""
     from rich.table import Table
     from rich.text import Text
 
@@ -173,7 +173,7 @@ def _score(found: Explanation) -> str:
 
 
 def vertex_names(samples: Samples, graph: int) -> list[str] | None:
-    """What is written on the vertices: elements, or labels as the source has them."""
+    """Return the names of the vertices: elements, or labels as in the source."""
     from ..data.raw import LABELS, MOLECULE
 
     encoder = samples.encoder

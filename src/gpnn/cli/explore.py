@@ -1,4 +1,4 @@
-"""``gpnn explore``: the page."""
+"""``gpnn explore``: the local web page."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _predictor(model: Path) -> Predictor:
 
 
 def _cards(sources: list[str], data: str | None) -> list[dict[str, Any]]:
-    """The graphs to open, as the page keeps them."""
+    """Return the graphs to open, in the format of the page."""
     from ..explore.gallery import open_sources
 
     if len(sources) > 2:

@@ -29,7 +29,7 @@ def partition(
 ) -> None:
     """Partition a graph or a dataset and list the parts.
 
-    The scheme may also be the folder of a model, whose scheme is taken: a learned one, say.
+    The scheme may also be the folder of a model, for example with a learned scheme.
     """
     rule = scheme_rule(scheme)
     if out is not None and out.suffix not in (".csv", ".npz"):

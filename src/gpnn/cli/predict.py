@@ -51,12 +51,12 @@ def predict(
     """Predict for every graph of a source: one output row per input row, in input order.
 
     A row that cannot be read gets an empty prediction and the reason. Several networks (--ensemble,
-    --folds) give their mean and, in columns of their own, their standard deviation; a calibrated
+    --folds) give their mean and, in separate columns, their standard deviation; a calibrated
     model (--calibrate) also gives the ends of intervals. '-' reads standard input.
 
-    Tables of molecules are read and written in pieces, in constant memory whatever their length
-    (but --json prints one document, which is held, and starts over). Run the same command again
-    to resume an interrupted run: FILE.csv appears when it is whole.
+    Tables of molecules are read and written in pieces, in constant memory for any length
+    (except with --json, which keeps one document in memory and starts over). Run the same command
+    again to resume an interrupted run: FILE.csv appears when it is complete.
     """
     from ..files import refuse_overwriting, user_path
     from ..options import Whole
@@ -116,7 +116,8 @@ def predict(
 def _at_once(
     loaded: Loaded, source: str, smiles: str | None, data: str | None, strict: bool, level: float
 ) -> tuple[list[str], list[list[Any]], int]:
-    """Header and rows of a source that is no table, and how many rows have no prediction."""
+    """Return header and rows of a source that is not a table, and the number of rows without a
+    prediction."""
     from ..train.answers import answer_header, answer_rows
 
     samples = samples_of(
@@ -130,7 +131,7 @@ def _at_once(
 
 
 def _level(loaded: Loaded, wanted: float | None) -> float:
-    """The level of the intervals; a word where there are none of it."""
+    """Return the level of the intervals; report if the model has no intervals of this level."""
     from ..train.conformal import LEVEL
 
     if loaded.calibration is None and wanted is not None:

@@ -1,4 +1,5 @@
-"""``gpnn prepare``: a table of molecules as arrays on disk, for training in little memory."""
+"""``gpnn prepare``: store a table of molecules as arrays on disk, for training with little
+memory."""
 
 from __future__ import annotations
 
@@ -67,13 +68,13 @@ def prepare(
     strict: Strict = False,
     json: Json = False,
 ) -> None:
-    """Prepare a table of molecules for training in little memory: 'gpnn train FOLDER'.
+    """Prepare a table of molecules for training with little memory: 'gpnn train FOLDER'.
 
-    Molecules are read, encoded, partitioned, and the classes of their pairs numbered, piece by
-    piece, into plain .npy files with checksums, which training maps into memory. What is read of
-    the structure (--scheme to --layers) is decided here. Run the same command again to resume an
-    interrupted run. With --engine ray every piece is a task; its rows and its arrays travel over
-    the network, so that machines need no disk in common.
+    Molecules are read, encoded and partitioned, and the classes of their pairs are numbered, piece
+    by piece. The result is plain .npy files with checksums, which training maps into memory. The
+    options of the structure (--scheme to --layers) are fixed here. Run the same command again to
+    resume an interrupted run. With --engine ray every piece is a task; its rows and arrays are sent
+    over the network, so that machines need no shared disk.
     """
     from ..data.shards import prepare_table
     from ..graph.structure import Structure

@@ -54,8 +54,8 @@ def report(
 ) -> None:
     """Write one HTML file: plots, worst errors, largest contributions, results by scaffold.
 
-    It needs no network, holds no scripts, and can be sent by mail. Without labels in the table,
-    predictions and contributions are shown alone.
+    The file needs no network and contains no scripts, so it can be sent by mail. Without labels in
+    the table, only predictions and contributions are shown.
     """  # fmt: skip
     from ..files import refuse_overwriting, write_text
     from ..plots.report import Page
@@ -85,7 +85,7 @@ def report(
 def _samples(
     source: str, smiles: str | None, data: str | None, strict: bool, loaded: Loaded
 ) -> Samples:
-    """With labels where the table has all targets, else without."""
+    """Load the samples, with labels if the table has all targets."""
     from ..data.table import is_table, read_columns
     from ..files import user_path
 
@@ -182,7 +182,7 @@ def _fill(page: Page, loaded: Loaded, samples: Samples, column: int, shown: int)
 
 
 def _truth(loaded: Loaded, samples: Samples, column: int) -> NDArray[np.float64]:
-    """The value, or 1 and 0 for a class, NaN where unknown."""
+    """Return the values, or 1 and 0 for a class; NaN if unknown."""
     import numpy as np
 
     if samples.y is None:

@@ -1,4 +1,4 @@
-"""``gpnn reproduce``: the paper's tables, measured here, beside the paper's figures."""
+"""``gpnn reproduce``: measure the paper's tables and compare them with the paper's figures."""
 
 from __future__ import annotations
 
@@ -185,7 +185,8 @@ def _tell_quick() -> None:
 
 @contextmanager
 def _watching() -> Iterator[tuple[Watch, Any, Any]]:
-    """A line per running job on a terminal; else a line per finished one, and one now and then."""
+    """Show a line per running job on a terminal; else a line per finished job, and occasional
+    progress."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from ..reproduce.jobs import Job
@@ -239,7 +240,7 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
 
 
 def _tell(done: Reproduced, files: list[Path], tables: tuple[str, ...]) -> None:
-    """Where the files are, and what is missing."""
+    """Report where the files are, and what is missing."""
     outcome = done.outcome
     show("\n".join(f"wrote {path}" for path in files))
     if outcome.left:

@@ -1,4 +1,4 @@
-"""``gpnn schemes``: the partitioning schemes, and what they do to a dataset."""
+"""``gpnn schemes``: the partitioning schemes, and their statistics on a dataset."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def schemes(
 ) -> None:
     """List the partitioning schemes; with a source, measure them on it without training.
 
-    For every scheme: its parts, how the edges fall, what the classes of pairs cost, and how much
-    of the target a linear model of the part counts explains on graphs it was not fitted on. Test
-    graphs are not looked at.
+    For every scheme: its parts, its cross and within edges, the cost of the classes of pairs, and
+    how much of the target a linear model of the part counts explains on held-out graphs. Test
+    graphs are not used.
 
     gpnn schemes MUTAG
 
@@ -111,8 +111,8 @@ def _list(json: bool) -> None:
 
 
 def _trained(folder: Path, source: str, kind: str) -> dict[str, float]:
-    """What GPNN with every scheme came to on a dataset by the honest protocol, all with one
-    recipe: that of most schemes."""
+    """Return the result of GPNN with every scheme on a dataset under the honest protocol. All
+    results have the same recipe, the one with the most schemes."""
     from ..data.tasks import higher_is_better
     from ..reproduce.jobs import key_of, settled
     from ..reproduce.runs import Runs
@@ -133,7 +133,7 @@ def _trained(folder: Path, source: str, kind: str) -> dict[str, float]:
 
 
 def _agreement(rows: list[SchemeScore], trained: dict[str, float]) -> float | None:
-    """Spearman's rank correlation of the cheap score with what training gave."""
+    """Return Spearman's rank correlation of the cheap score with the results of training."""
     from scipy.stats import spearmanr
 
     both = [

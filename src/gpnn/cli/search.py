@@ -85,10 +85,10 @@ def search(
 ) -> None:
     """Search for a recipe by successive halving; the result is a TOML file.
 
-    All settings are trained for a quarter of the epochs, the better half for half of them, the
-    better half of these for all. Settings that differ in lr, weight_decay or dropout alone are
-    trained side by side. Test samples are never used. Run the same command again to resume. With
-    --engine ray, every set that is trained side by side is a task with one core of its own.
+    All settings are trained for a quarter of the epochs, the better half for half of the epochs,
+    and the better half of these for all epochs. Settings that differ only in lr, weight_decay or
+    dropout are trained side by side. Test samples are never used. Run the same command again to
+    resume. With --engine ray, every set that is trained side by side is a task with one core.
 
     gpnn search MUTAG --trials 30 --minutes 60
 
@@ -177,7 +177,7 @@ def _row(base: str, scheme: str, interactions: str, baseline: bool) -> Any:
 
 
 def _idle(recipe: Recipe, baseline: bool, data: str | None, quick: bool) -> list[str]:
-    """Fields that would change nothing."""
+    """Return the fields that have no effect."""
     from ..reproduce.data import load_data
     from ..reproduce.jobs import GPNN_ALONE
 

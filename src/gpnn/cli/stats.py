@@ -1,4 +1,4 @@
-"""``gpnn stats``: how a dataset falls into parts, scheme by scheme."""
+"""``gpnn stats``: partition statistics of a dataset by scheme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gpnn train``: from a source with labels to a model."""
+"""``gpnn train``: train a model on a source with labels."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ __all__ = ["TrainCommand", "train"]
 Option = typer.Option
 ENSEMBLE = 5
 MANY_EDGES = 100_000
-"""Edges of one graph above which a step pays for several threads."""
+"""Number of edges of one graph above which several threads speed up a step."""
 
 
 def train(
@@ -374,7 +374,7 @@ def train(
     if effort == "thorough":
         ensemble = max(ensemble, ENSEMBLE)
     if calibrate:
-        pool = parts.train if effort == "thorough" else None  # valid chooses the setting
+        pool = parts.train if effort == "thorough" else None  # the search uses valid
         splits = calibration_splits(samples, parts, ensemble, seed, pool)
     first = (splits or [parts])[0]
     if samples.from_smiles:
@@ -426,8 +426,8 @@ def train(
 def _structure_of(
     context: typer.Context, samples: PreparedSamples, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """What a folder was prepared for, unless the command says something else, which is refused
-    later."""
+    """Return the structure that a folder was prepared for, without options given on the command
+    line; these are checked later."""
 
     def is_given(name: str) -> bool:
         source = context.get_parameter_source(name)
@@ -438,7 +438,7 @@ def _structure_of(
 
 
 class TrainCommand(TyperCommand):
-    """``--fanout`` takes all numbers that follow it."""
+    """The command; ``--fanout`` takes all numbers that follow it."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if "--fanout" in args:
@@ -467,7 +467,7 @@ def _stem(source: str) -> str:
 
 
 def _check_auto(given: dict[str, Any]) -> None:
-    """Refuse what would measure or fix what the choice is made from."""
+    """Refuse options that would evaluate or fix what ``--scheme auto`` chooses."""
     wrong = [name for name, value in given.items() if value]
     if wrong:
         raise InputError(
@@ -486,7 +486,7 @@ def _search(
     minutes: float,
     fresh: bool,
 ) -> tuple[dict[str, Any], TrainConfig]:
-    """The best setting for the table."""
+    """Search for the best setting for the table."""
     from dataclasses import replace
 
     from ..reproduce.table_search import search_table
@@ -515,7 +515,7 @@ def _baselines(
     fitted: Fitted,
     seed: int,
 ) -> list[dict[str, Any]]:
-    """The trained network and what it is compared with, on the test rows."""
+    """Compare the trained network with the baselines on the test rows."""
     import torch
 
     from ..train.baselines import Contender, base_contender, compare, trees

@@ -1,4 +1,4 @@
-"""``gpnn verify``: the paper's claims, checked."""
+"""``gpnn verify``: check the paper's claims."""
 
 from __future__ import annotations
 

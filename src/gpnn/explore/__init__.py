@@ -1,19 +1,19 @@
-"""The explorer: a page on the loopback address where parts, interactions and rounds are seen.
+"""The explorer: a local web page that shows parts, interactions and rounds.
 
 =================  ===========================================================================
-module             holds
+module             content
 =================  ===========================================================================
-``analyse``        the one pure function behind the page: request in, parts and rounds out
-``request``        what a request may say, checked
+``analyse``        the pure function behind the page: from a request to parts and rounds
+``request``        validation of requests
 ``rounds``         rounds of colours in one palette, and the verdict on two graphs
-``why``            a sentence per vertex: why it lies in its part
-``parse``          text of a person or a file, to graphs
-``card``           a graph as the page keeps it
+``why``            a sentence per vertex: why it is in its part
+``parse``          from text of a user or a file to graphs
+``graph_json``     a graph in the format of the page
 ``gallery``        graphs to start from
-``place``          where to put vertices
-``predict``        a trained model's answer, with the share of every part
+``positions``      positions of vertices
+``predict``        the prediction of a trained model, with the share of every part
 ``api``            which function answers which path
-``guard``          which requests are answered at all
+``guard``          which requests are refused
 ``static``         the files of the page, in memory
 ``server``         HTTP on the standard library
 ``warm``           kernels loaded before the first request

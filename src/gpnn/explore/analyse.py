@@ -17,26 +17,26 @@ __all__ = ["analyse"]
 
 
 def analyse(request: dict[str, Any]) -> dict[str, Any]:
-    """Parts, kinds of edges, border, rounds of colours and verdicts of one or two graphs.
+    """Compute parts, kinds of edges, border, rounds of colours and verdicts of one or two graphs.
 
-    Structure alone counts: no labels of vertices or edges are read.
+    Only the structure is used; labels of vertices and edges are ignored.
 
     Args:
         request: a JSON object with
 
             - ``graphs``: one or two of ``{"n": 4, "edges": [[0, 1], …]}``;
-            - ``scheme``: how to cut (default ``core-degree``);
-            - ``interactions``: ``cross``, ``edges`` or ``pairs``: the variant to run (``edges``);
-            - ``d``: radius of N_d (1);
-            - ``methods``: others to run, of ``1-wl``, ``cross``, ``edges``, ``pairs``, ``3-wl``.
-              By default all of them for two graphs, whose verdicts they give, none for one.
+            - ``scheme``: the partitioning scheme (default ``core-degree``);
+            - ``interactions``: the variant to run: ``cross``, ``edges`` (default) or ``pairs``;
+            - ``d``: radius of N_d (default 1);
+            - ``methods``: other methods to run: ``1-wl``, ``cross``, ``edges``, ``pairs``,
+              ``3-wl``. Default: all for two graphs, to compare them; none for one graph.
 
     Returns:
         ``scheme``, ``d``; ``parts`` with label, colour and counts per graph; ``graphs`` with the
         part, border and reason of every vertex, every edge with its kind, the boundary subgraph;
-        ``methods`` with the rounds of each method run, in one palette for both graphs;
-        ``verdicts``, one line per method run; ``isomorphic`` for two graphs (``None`` if the search
-        gave up, and for one graph).
+        ``methods`` with the rounds of each method, in one palette for both graphs; ``verdicts``,
+        one line per method; ``isomorphic`` for two graphs (``None`` if the search gave up, and for
+        one graph).
     """
     asked = read_request(request)
     cut = partition(asked.graphs, asked.scheme)
@@ -62,7 +62,7 @@ def _scheme(asked: Request) -> dict[str, str]:
 
 
 def _parts(cut: Partition) -> list[dict[str, Any]]:
-    """The legend: vertices and connected components of every part, per graph."""
+    """Return the legend: vertices and connected components of every part, per graph."""
     counts = np.zeros((len(cut.graphs), cut.num_parts), np.int64)
     np.add.at(counts, (cut.graphs.graph_of, cut.part), 1)
     components = cut.components()

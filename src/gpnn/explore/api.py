@@ -26,9 +26,9 @@ class Api:
     """The functions of one server.
 
     Attributes:
-        start: the graphs the page opens with (see :func:`~gpnn.explore.graph_json.card`), two at
-            most.
-        predictor: the model, where one was given.
+        start: the graphs that the page opens with (see :func:`~gpnn.explore.graph_json.card`), at
+            most two.
+        predictor: the model, if one was given.
     """
 
     start: Sequence[Answer] = ()
@@ -53,7 +53,7 @@ class Api:
         object.__setattr__(self, "post", tasks)
 
     def about(self) -> Answer:
-        """What the page needs to know before anything else."""
+        """Return what the page needs at the start."""
         return {
             "graphs": list(self.start),
             "methods": [{"name": name, "title": title} for name, title in METHODS.items()],
@@ -66,7 +66,7 @@ class Api:
 
 
 def schemes() -> Answer:
-    """Every scheme a selector can offer; a family stands for the members people use."""
+    """Return every scheme that a selector can offer; of a family, the common members."""
     rows = []
     for entry in list_schemes():
         names = [entry.name]

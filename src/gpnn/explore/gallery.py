@@ -1,4 +1,4 @@
-"""Graphs to start from: the named pairs, molecules of the embedded MUTAG, a karate club."""
+"""Graphs to start from: the named pairs, molecules of the included MUTAG, a karate club."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ ATOMS = ("C", "N", "O", "F", "I", "Cl", "Br")  # the labels 0 … 6 of MUTAG
 
 @cache
 def gallery() -> dict[str, Any]:
-    """``{"entries": [{"id", "title", "story", "graphs"}]}``; an entry holds one graph or two."""
+    """Return ``{"entries": [{"id", "title", "story", "graphs"}]}``; an entry has one graph or
+    two."""
     return {"entries": [*_pairs(), _karate(), *(_molecule(index) for index in MOLECULES)]}
 
 
@@ -61,10 +62,10 @@ def _atoms(graph: Graphs, title: str) -> dict[str, Any]:
 
 
 def open_sources(sources: Sequence[str], load: Callable[[str], Graphs]) -> list[dict[str, Any]]:
-    """What a person named on the command line: a named pair, or graphs one by one.
+    """Return the graphs given on the command line: a named pair, or single graphs.
 
     Args:
-        load: from a source to its graphs, of which there must be one.
+        load: loads the graphs of a source; there must be exactly one.
     """
     from ..lab.named import NAMED_PAIRS, named_pair
 

@@ -1,4 +1,4 @@
-"""A graph as the page keeps it: structure, and what a model or a reader may want beside."""
+"""A graph in the format of the page: structure, and additional data for models and readers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["card", "molecule_card"]
 def card(
     graph: Graphs, title: str, names: list[str] | None = None, smiles: str | None = None
 ) -> dict[str, Any]:
-    """``{"title", "n", "edges"}`` and, where known, ``names`` of vertices, ``node_labels``,
-    ``edge_labels`` (one per edge) and the ``smiles`` it came from.
+    """Return ``{"title", "n", "edges"}`` and, if known, ``names`` of vertices, ``node_labels``,
+    ``edge_labels`` (one per edge) and the original ``smiles``.
 
-    Too large a graph is refused. Positions take longer than all the rest and come apart
-    (:mod:`~gpnn.explore.positions`).
+    Graphs that are too large are refused. Positions take longer than all the rest and are computed
+    separately (:mod:`~gpnn.explore.positions`).
     """
     n, m = graph.num_nodes, graph.num_edges
     if n == 0:
@@ -42,7 +42,7 @@ def card(
 
 
 def molecule_card(graph: Graphs, smiles: str) -> dict[str, Any]:
-    """A graph that was read from a SMILES, its vertices named by their elements."""
+    """Return a graph that was read from SMILES, with its vertices named by their elements."""
     from rdkit import Chem
 
     table = Chem.GetPeriodicTable()

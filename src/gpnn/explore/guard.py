@@ -1,8 +1,8 @@
-"""Which requests are answered at all, and the headers that keep a browser to this page.
+"""Which requests are refused, and the headers that restrict a browser to this page.
 
-The server listens on the loopback address, but any page a person has open can send requests there,
-and a name that resolves to 127.0.0.1 makes such a page look local. So the Host header must name
-this server, and the Origin header, which browsers add to requests of scripts, must be its own.
+The server listens on the loopback address, but any page that is open in a browser can send requests
+there, and a name that resolves to 127.0.0.1 makes such a page look local. So the Host header must
+name this server, and so must the Origin header, which browsers add to requests of scripts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HEADERS = {
 
 
 def refusal(headers: Mapping[str, str | None], port: int) -> str | None:
-    """Why a request is not answered, or ``None``."""
+    """Return why a request is refused, or ``None``."""
     hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
     host = (headers.get("Host") or "").lower()
     if host not in hosts:

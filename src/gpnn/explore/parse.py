@@ -1,8 +1,8 @@
-"""From what a person pastes, types or opens to graphs.
+"""Parse pasted text, typed text and opened files into graphs.
 
-Files are sent as text, so compressed and binary formats are refused here: a small one can unpack
-to gigabytes. For the same reason sparse6, whose header may claim any number of vertices, is not
-read on the page.
+Files are sent as text, so compressed and binary formats are refused: a small file can unpack to
+gigabytes. For the same reason, the page does not read sparse6, whose header may claim any number of
+vertices.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def parse(request: dict[str, Any]) -> dict[str, Any]:
     """Read one graph.
 
     Args:
-        request: ``kind`` (``edges``, ``graph6``, ``smiles`` or ``file``), ``text``; for a file its
-            ``name``; ``index``, which graph of many (0).
+        request: ``kind`` (``edges``, ``graph6``, ``smiles`` or ``file``); ``text``; ``name`` of a
+            file; ``index`` of the graph to return (default 0).
 
     Returns:
         ``graph`` (see :func:`~gpnn.explore.graph_json.card`), ``count`` of graphs in the text,
@@ -81,8 +81,8 @@ def _smiles(typed: str) -> tuple[Graphs, str, list[str]]:
 
 
 def _read(kind: str, typed: str, name: Any) -> tuple[Graphs, str, list[str]]:
-    """The graphs, what to call their source, and notes. The reader of the format wants a file: it
-    gets one of our own naming."""
+    """Return the graphs, the name of their source, and notes. The reader needs a file, so the text
+    is written to a temporary file with a fixed name."""
     shown, suffix = {"edges": ("pasted edges", ".edges"), "graph6": ("pasted graph6", ".g6")}.get(
         kind, ("", "")
     )

@@ -1,4 +1,5 @@
-"""Where to put vertices on the page: the pictures' layout for small graphs, a quick one above."""
+"""Positions of vertices on the page: the layout of the figures for small graphs, a fast layout for
+others."""
 
 from __future__ import annotations
 
@@ -14,11 +15,12 @@ from .request import fields, read_graph
 __all__ = ["place"]
 
 CAREFUL = 60
-"""Vertices up to which stress is minimised from several starts."""
+"""Maximum number of vertices for which stress is minimised from several starts."""
 
 
 def place(request: dict[str, Any]) -> dict[str, Any]:
-    """``{"graph": {"n", "edges"}}`` to ``{"at": [[x, y], …]}``, edges of about unit length."""
+    """Map ``{"graph": {"n", "edges"}}`` to ``{"at": [[x, y], …]}``, with edges of about unit
+    length."""
     given = fields(request, "the request", needed=("graph",))
     graph = read_graph(given["graph"], "the graph")
     return {"at": _positions(graph.num_nodes, tuple(map(tuple, graph.edges().T.tolist())))}

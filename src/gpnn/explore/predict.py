@@ -1,4 +1,4 @@
-"""A trained model's answer on a graph of the page, and what every part adds to it."""
+"""The prediction of a trained model for a graph of the page, and the contribution of every part."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CARD = ("node_labels", "edge_labels", "smiles")
 
 
 class Predictor:
-    """A model folder, loaded; torch is imported here and nowhere else in the explorer."""
+    """A loaded model folder; torch is imported only here in the explorer."""
 
     def __init__(self, folder: Path) -> None:
         from ..train.model_file import load_model
@@ -29,10 +29,10 @@ class Predictor:
             raise InputError(f"{folder} predicts vertices; the explorer explains graphs.")
         scheme = self.loaded.config.structure.scheme
         if "+" in scheme or mixed_schemes(scheme):
-            install_scheme(get_scheme(scheme))  # offered beside the others
+            install_scheme(get_scheme(scheme))  # offered in addition to the others
 
     def about(self) -> dict[str, Any]:
-        """What the page says of the model before it is asked."""
+        """Return what the page shows about the model before any prediction."""
         structure, encoder = self.loaded.config.structure, self.loaded.encoder
         return {
             "name": self.name,
@@ -43,7 +43,7 @@ class Predictor:
         }
 
     def predict(self, request: dict[str, Any]) -> dict[str, Any]:
-        """``{"graph", "output"}`` to scores of all outputs and the explanation of one of them.
+        """Map ``{"graph", "output"}`` to the scores of all outputs and the explanation of one.
 
         The graph is ``{"n", "edges"}`` with ``smiles`` for a model of molecules, or
         ``node_labels`` and ``edge_labels`` (one per edge) for a model of labelled graphs.
@@ -100,7 +100,7 @@ class Predictor:
 
 
 def _labelled(document: dict[str, Any], graph: Any) -> Any:
-    """The graph with the labels that came along."""
+    """Return the graph with the labels in the request."""
     from ..graph.graphs import Graphs
 
     ends = np.array(document["edges"], np.int64).reshape(-1, 2)

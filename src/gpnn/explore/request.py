@@ -1,4 +1,4 @@
-"""What a request to the explorer may say: every field checked, every refusal in words."""
+"""Requests to the explorer: every field is checked, and every error has a message."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 MAX_VERTICES, MAX_EDGES = 400, 10_000
 MAX_PAIRWISE = 250
-"""Vertices up to which methods that colour all pairs are run: ``pairs`` and ``3-wl``."""
+"""Maximum number of vertices for methods that colour all pairs: ``pairs`` and ``3-wl``."""
 MAX_D = 4
 MAX_TEXT = 100
 
@@ -42,10 +42,10 @@ class Request:
     """A checked request of :func:`~gpnn.explore.analyse.analyse`.
 
     Attributes:
-        graphs: a set of one or two.
-        scheme: how to cut them.
+        graphs: a set of one or two graphs.
+        scheme: the partitioning scheme.
         d: radius of N_d.
-        methods: names in ``METHODS`` to run, in that order.
+        methods: names in ``METHODS`` to run, in the order of ``METHODS``.
     """
 
     graphs: Graphs
@@ -76,7 +76,7 @@ def read_request(document: Any) -> Request:
 
 
 def read_graph(document: Any, name: str, also: Collection[str] = ()) -> Graphs:
-    """One graph from ``{"n", "edges"}``; the fields ``also`` are let pass."""
+    """Read one graph from ``{"n", "edges"}``; the fields in ``also`` are allowed, too."""
     given = fields(document, name, needed=("n", "edges"), known=also)
     n = integer(given["n"], f"n of {name}", 1, MAX_VERTICES)
     listed = given["edges"]
@@ -104,7 +104,7 @@ def read_graph(document: Any, name: str, also: Collection[str] = ()) -> Graphs:
 def fields(
     document: Any, what: str, needed: Collection[str], known: Collection[str] = ()
 ) -> Mapping[str, Any]:
-    """A JSON object with the fields needed and no unknown ones."""
+    """Check that a JSON object has the required fields and no unknown fields."""
     if not isinstance(document, dict):
         raise InputError(f"{what} must be a JSON object; got {_shown(document)}.")
     missing = [name for name in needed if name not in document]
@@ -118,7 +118,7 @@ def fields(
 
 
 def integer(value: Any, name: str, low: int, high: int) -> int:
-    """A whole number between two bounds, both included."""
+    """Check that a value is an integer between two bounds, both included."""
     if type(value) is not int or not low <= value <= high:
         raise InputError(
             f"{name} must be a whole number from {low} to {high}; got {_shown(value)}."
@@ -127,7 +127,7 @@ def integer(value: Any, name: str, low: int, high: int) -> int:
 
 
 def text(value: Any, name: str, most: int = MAX_TEXT) -> str:
-    """A text of bounded length."""
+    """Check that a value is a text of bounded length."""
     if not isinstance(value, str):
         raise InputError(f"{name} must be a text; got {_shown(value)}.")
     if len(value) > most:
@@ -136,7 +136,7 @@ def text(value: Any, name: str, most: int = MAX_TEXT) -> str:
 
 
 def _methods(value: Any, variant: str, graphs: Graphs) -> tuple[str, ...]:
-    """The variant asked for and the methods beside it."""
+    """Return the requested variant and the other methods to run."""
     largest = int(np.diff(graphs.ptr).max())
     fitting = [name for name in METHODS if largest <= MAX_PAIRWISE or name not in _PAIRWISE]
     if value is None:
@@ -159,5 +159,5 @@ def _methods(value: Any, variant: str, graphs: Graphs) -> tuple[str, ...]:
 
 
 def _shown(value: Any) -> str:
-    """The value in a message, cut short."""
+    """Shorten a value for a message."""
     return shortened(repr(value), 40, 40)

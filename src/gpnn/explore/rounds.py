@@ -1,8 +1,8 @@
-"""Rounds of colours in one palette for all graphs, and what a method says of two of them.
+"""Rounds of colours in one palette for all graphs, and the verdict of a method on two graphs.
 
-A refinement's colours are hashes. Here every class of vertices gets a small number that lasts:
-when a class splits, its largest piece keeps the number and the others take new ones. So a vertex
-changes colour on the page only when the round told it from its like.
+The colours of a refinement are hashes. Here every class of vertices gets a small, persistent
+number: when a class splits, its largest piece keeps the number and the others get new numbers. So a
+vertex changes colour on the page only if its class was split in this round.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["MAX_ROUNDS", "Rounds", "lasting_numbers", "run"]
 IntArray = NDArray[np.int64]
 
 MAX_ROUNDS = 40
-"""Rounds shown at most, unless the first that distinguishes two graphs comes later."""
+"""Maximum number of rounds shown, unless the first that distinguishes two graphs comes later."""
 FEW_ROUNDS = 8
 
 _Refine = Callable[[Partition, int, int | None], Refinement]
@@ -47,15 +47,15 @@ _REFINE: dict[str, _Refine] = {
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """What one method does to one or two graphs.
+    """Result of one method on one or two graphs.
 
     Attributes:
         method: a name in ``METHODS``.
-        numbers: class of every vertex of all graphs, one row per round, [rounds + 1, vertices].
+        numbers: class of every vertex of all graphs in every round, [rounds + 1, vertices].
         stable: the round after which no class splits, or ``None`` if it was not reached.
         distinguishes: the verdict on two graphs, ``None`` for one.
-        round: the first round that distinguishes them; for ``3-wl`` and ``pairs`` by pairs, which
-            vertices may show only in ``vertex_round``.
+        round: the first round that distinguishes them; for ``3-wl`` and ``pairs`` by the colours of
+            pairs, which the vertices may show only later, in ``vertex_round``.
         witness: the class that differs, with its counts in both graphs.
     """
 
@@ -68,7 +68,8 @@ class Rounds:
     witness: str | None = None
 
     def to_dict(self, ptr: IntArray) -> dict[str, Any]:
-        """Plain lists: ``rounds[r][g][v]`` is the class of vertex v of graph g in round r."""
+        """Return plain lists: ``rounds[r][g][v]`` is the class of vertex v of graph g in round
+        r."""
         return {
             "title": METHODS[self.method],
             "rounds": [
@@ -80,7 +81,7 @@ class Rounds:
         }
 
     def verdict(self) -> dict[str, Any]:
-        """The line of the table."""
+        """Return the line of the table."""
         return {
             "method": self.method,
             "distinguishes": self.distinguishes,
@@ -91,7 +92,7 @@ class Rounds:
 
 
 def run(method: str, cut: Partition, d: int) -> Rounds:
-    """One method on the graphs of a partition, with the verdict where there are two."""
+    """Run one method on the graphs of a partition, with a verdict if there are two."""
     refined = _REFINE[method]
     if len(cut.graphs) == 1:
         return _alone(method, cut, lambda rounds: refined(cut, d, rounds))
@@ -112,7 +113,8 @@ def run(method: str, cut: Partition, d: int) -> Rounds:
 
 
 def _alone(method: str, cut: Partition, refined: Callable[[int], Refinement]) -> Rounds:
-    """Rounds of one graph. No verdict needs the last of them, so few are tried first."""
+    """Return the rounds of one graph. A few rounds are tried first, as no verdict needs the last
+    round."""
     for rounds in (FEW_ROUNDS, MAX_ROUNDS):
         found = refined(rounds)
         stable = int(found.stable[0])
@@ -124,11 +126,12 @@ def _alone(method: str, cut: Partition, refined: Callable[[int], Refinement]) ->
 
 
 def lasting_numbers(rounds: Sequence[NDArray[np.uint64]], part: NDArray[Any]) -> IntArray:
-    """Small numbers for classes, kept by the largest piece of a class that splits.
+    """Assign small numbers to classes; the largest piece of a class that splits keeps its number.
 
     Args:
-        rounds: colours of all vertices, [vertices, 2] per round, each refining the one before.
-        part: classes of the first round are numbered in this order.
+        rounds: colours of all vertices, [vertices, 2] per round, each a refinement of the previous
+            round.
+        part: the part of every vertex; classes of the first round are numbered in this order.
     """
     numbers = np.empty((len(rounds), len(part)), np.int64)
     place = unique_rows(rounds[0].view(np.int64))[1]
@@ -151,8 +154,8 @@ def lasting_numbers(rounds: Sequence[NDArray[np.uint64]], part: NDArray[Any]) ->
 
 
 def _shades(numbers: IntArray) -> list[str]:
-    """A colour for every number. Where hues run out and a ramp takes over, classes lie on it in
-    the order of their descent, so that pieces of one class stay neighbours."""
+    """Return a colour for every number. If there are more classes than hues, the classes are on a
+    ramp in the order of their descent, so that pieces of one class have similar colours."""
     count = int(numbers.max(initial=-1)) + 1
     colours = palette(count)
     if count <= len(OKABE_ITO):

@@ -1,4 +1,4 @@
-"""HTTP on the loopback address, with the standard library alone."""
+"""An HTTP server on the loopback address, using only the standard library."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["MAX_BODY", "Explorer"]
 HOST = "127.0.0.1"
 MAX_BODY = 1_000_000
 MAX_DRAINED = 100_000_000
-PATIENCE = 120.0  # seconds a request waits for those before it; kernels may be compiling
-IDLE = 30.0  # seconds a connection may say nothing
+PATIENCE = 120.0  # seconds a request waits for earlier requests; kernels may be compiling
+IDLE = 30.0  # seconds a connection may be idle
 
 _log = logging.getLogger(__name__)
 
 
 class Explorer(ThreadingHTTPServer):
-    """The server. ``serve_forever`` runs it, ``shutdown`` and ``server_close`` end it."""
+    """The server. ``serve_forever`` runs it, ``shutdown`` and ``server_close`` stop it."""
 
     daemon_threads = True
     request_queue_size = 32
@@ -37,7 +37,7 @@ class Explorer(ThreadingHTTPServer):
     def __init__(self, api: Api, port: int) -> None:
         self.api = api
         self.work = threading.Lock()
-        """One request computes at a time; numba and warnings are not made for more."""
+        """Only one request computes at a time: concurrent use of numba and warnings is not safe."""
         try:
             super().__init__((HOST, port), Handler)
         except OSError as error:
@@ -51,13 +51,13 @@ class Explorer(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}/"
 
     def server_bind(self) -> None:
-        """Bind without the look-up of a host name, which can take seconds."""
+        """Bind without a host name look-up, which can take seconds."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = HOST, int(self.server_address[1])
 
 
 class _Refused(Exception):
-    """A request that is not answered: status and message."""
+    """Raised for a refused request, with status and message."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         super().__init__(message)
@@ -72,9 +72,9 @@ class Handler(BaseHTTPRequestHandler):
     sys_version = ""
     protocol_version = "HTTP/1.1"
     timeout = IDLE
-    wbufsize = -1  # headers and body leave together; apart they wait for each other's receipt
+    wbufsize = -1  # send headers and body together; else the body waits for an acknowledgement
     disable_nagle_algorithm = True
-    unread = 0  # bytes of a body that was refused
+    unread = 0  # bytes of a refused body
 
     def do_GET(self) -> None:
         self._answer(self._get)
@@ -88,7 +88,7 @@ class Handler(BaseHTTPRequestHandler):
     do_HEAD = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_other
 
     def _answer(self, respond: Callable[[str], tuple[str, bytes]]) -> None:
-        """Send what ``respond`` gives for the path, or the error as JSON."""
+        """Send the result of ``respond`` for the path, or the error as JSON."""
         try:
             self._end_unread()
             refused = refusal({name: self.headers.get(name) for name in ("Host", "Origin")},
@@ -115,7 +115,7 @@ class Handler(BaseHTTPRequestHandler):
             )
 
     def _end_unread(self) -> None:
-        """A body that will not be read must not be taken for the next request."""
+        """Close the connection after an unread body, which must not be parsed as a request."""
         sized = self.headers.get("Content-Length", "0") != "0"
         if (sized or self.headers.get("Transfer-Encoding")) and self.command != "POST":
             self.close_connection = True
@@ -144,7 +144,7 @@ class Handler(BaseHTTPRequestHandler):
         return _Refused(HTTPStatus.NOT_FOUND, "There is nothing at this address.")
 
     def _document(self) -> Any:
-        """The JSON body. What is refused unread ends the connection."""
+        """Read the JSON body. A body that is refused unread ends the connection."""
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or len(length) > 12:
             self.close_connection = True
@@ -182,7 +182,7 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def _drain(self) -> None:
-        """Let a client that is still sending finish, so that it gets to read the refusal."""
+        """Read the rest of a refused body, so that the client can read the response."""
         if not self.unread:
             return
         left = min(self.unread, MAX_DRAINED)
@@ -207,11 +207,12 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the standard library refuses by itself: broken request lines, unknown methods."""
+        """Answer requests that the standard library refuses: broken request lines, unknown
+        methods."""
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == 501 else HTTPStatus(code)
         self.close_connection = True
-        self.request_version = self.protocol_version  # answer with a status line in any case
+        self.request_version = self.protocol_version  # always answer with a status line
         self._fail(status, message or explain or status.phrase)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Requests are not logged."""
+        """Do not log requests."""

@@ -1,4 +1,4 @@
-"""The files of the page, in memory: requests look up a table, never the disk."""
+"""The files of the page in memory; requests never read from disk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TYPES = {
 
 @cache
 def pages() -> dict[str, tuple[str, bytes]]:
-    """Content type and bytes of every file by its path; ``index.html`` answers for ``/``."""
+    """Return content type and bytes of every file by its path; ``/`` is ``index.html``."""
     folder = resources.files("gpnn.explore").joinpath("page")
     found = {
         f"/{file.name}": (TYPES[PurePath(file.name).suffix], file.read_bytes())

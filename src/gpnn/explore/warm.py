@@ -1,4 +1,4 @@
-"""Kernels loaded, or compiled, before the first request needs them."""
+"""Load or compile kernels before the first request needs them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PATH = {"n": 4, "edges": [[0, 1], [1, 2], [2, 3]]}
 
 
 def warm(server: Explorer) -> threading.Thread:
-    """Try everything once in the background, letting requests in between."""
+    """Run everything once in the background; requests are served in between."""
     thread = threading.Thread(target=_try_all, args=(server,), daemon=True)
     thread.start()
     return thread
@@ -40,7 +40,7 @@ def _tasks() -> list[Callable[[], object]]:
 
 
 def _first_pair() -> None:
-    """Positions of the pair that the page opens with."""
+    """Compute the positions of the pair that the page opens with."""
     [entry] = [entry for entry in gallery()["entries"] if entry["id"] == "decalin"]
     for graph in entry["graphs"]:
         place({"graph": {"n": graph["n"], "edges": graph["edges"]}})

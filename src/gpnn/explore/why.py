@@ -1,4 +1,4 @@
-"""Why a vertex lies in its part: one sentence, with the numbers the scheme looked at."""
+"""Why a vertex is in its part: one sentence with the numbers that the scheme uses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Say = Callable[[Partition], list[str]]
 
 
 def reasons(cut: Partition) -> list[str]:
-    """One sentence per vertex; for ``a+b`` those of a and of b."""
+    """Return one sentence per vertex; for ``a+b``, the sentences of a and b."""
     names = mixed_schemes(cut.scheme.name) or cut.scheme.name.split("+")
     if len(names) > 1:
         texts = [reasons(partition(cut.graphs, name)) for name in names]
@@ -114,7 +114,7 @@ def _inside(graphs: Graphs, core: IntArray) -> NDArray[np.int32]:
 
 
 def _egos(graphs: Graphs, radius: int) -> list[tuple[int, int]]:
-    """Vertices and edges of the subgraph within so many hops of every vertex."""
+    """Count the vertices and edges within ``radius`` hops of every vertex."""
     from scipy.sparse import eye_array
 
     adjacency = graphs.to_scipy()

@@ -1,1 +1,1 @@
-"""Pictures, drawn with matplotlib without a display."""
+"""Figures, drawn with matplotlib without a display."""

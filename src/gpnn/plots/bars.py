@@ -1,4 +1,4 @@
-"""How the vertices of a dataset spread over the parts, scheme by scheme."""
+"""Distribution of the vertices of a dataset over the parts, by scheme."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def parts(count: int) -> str:
 
 
 def draw_distribution(cuts: Sequence[Partition], title: str) -> Figure:
-    """One panel per scheme, one bar per part: its share of all vertices in percent. Beyond
-    ``BARS`` parts the first ones stand alone and the rest share the last bar."""
+    """Draw one panel per scheme and one bar per part: its share of all vertices in per cent. With
+    more than ``BARS`` parts, the last bar sums up the remaining parts."""
     from matplotlib.figure import Figure
 
     columns = min(3, len(cuts))

@@ -23,12 +23,12 @@ LEGEND_LIMIT = 14
 def draw_comparison(
     graphs: Graphs, classes: NDArray[np.int64], names: Sequence[str], title: str
 ) -> Figure:
-    """One panel per graph, one palette for both; a class that the graphs hold in different numbers
-    is ringed.
+    """Draw one panel per graph, with one palette for both; classes whose sizes differ between the
+    graphs are ringed.
 
     Args:
-        graphs: a set of two.
-        classes: the class of every vertex, 0 … k-1, meaning the same in both graphs.
+        graphs: a set of two graphs.
+        classes: the class of every vertex, 0 … k-1, with the same meaning in both graphs.
     """
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure

@@ -18,8 +18,8 @@ MARKS = "osD^vP*Xp<>h"
 
 
 def draw_costs(points: Mapping[str, Sequence[Point]], title: str) -> Figure:
-    """One panel per dataset: the error of every method with its standard deviation, over the time
-    of an epoch of one network, on a logarithmic scale.
+    """Draw one panel per dataset: the error of every method with its standard deviation, over the
+    time of an epoch of one network, on a logarithmic scale.
 
     Args:
         points: dataset → (method, seconds, error, deviation).

@@ -27,8 +27,8 @@ def draw_curves(
     title: str,
     test: float | None = None,
 ) -> Figure:
-    """Two panels: loss on the training and validation part, metric on the validation part, a line
-    per network. The epochs that were kept are marked; the test metric is a dashed line."""
+    """Draw two panels: loss on the training and validation part, and metric on the validation part,
+    one line per network. The selected epochs are marked; the test metric is a dashed line."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
@@ -74,7 +74,7 @@ def _column(history: Sequence[Mapping[str, Any]], name: str) -> list[float]:
 
 
 def _limit(axes: Any, train: list[float], valid: list[float]) -> None:
-    """Keep the first epochs, whose statistics are not settled yet, from flattening the rest."""
+    """Limit the axis so that large values of the first epochs do not flatten the curves."""
     known = sorted(value for value in valid if value == value)
     high = max(1.1 * max(train), 4 * known[len(known) // 2]) if known else 0.0
     if known and known[-1] > high:

@@ -1,4 +1,4 @@
-"""One graph and its parts as a picture."""
+"""A figure of one graph and its parts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ LEGEND_LIMIT = 24
 
 
 def draw_partition(cut: Partition, title: str) -> Figure:
-    """Parts coloured, within edges in the colour of their part, cross edges dark and dashed,
-    border vertices ringed, and a legend that counts."""
+    """Draw a graph with coloured parts and a legend with counts. Within edges have the colour of
+    their part, cross edges are dark and dashed, border vertices are ringed."""
     from matplotlib.figure import Figure
 
     if len(cut.graphs) != 1:

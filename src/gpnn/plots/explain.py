@@ -1,4 +1,4 @@
-"""An explained prediction as a picture: the graph and a bar per part, in one scale of colours."""
+"""A figure of an explained prediction: the graph and a bar per part, in one colour scale."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_explanation"]
 
-MAP = "PuOr_r"  # diverging, and distinguished with any colour vision
-EDGE = 1.35  # the ends of the map are too dark to be distinguished
+MAP = "PuOr_r"  # diverging, and suitable for any colour vision
+EDGE = 1.35  # the ends of the colour map are too dark to distinguish
 NAMES_LIMIT = 80
-ROOM = 0.6  # around the outermost vertices, in edge lengths
+ROOM = 0.6  # margin around the outermost vertices, in edge lengths
 
 
 def draw_explanation(
@@ -34,10 +34,10 @@ def draw_explanation(
     names: Sequence[str] | None = None,
     molecule: tuple[str, NDArray[np.float64]] | None = None,
 ) -> Figure:
-    """Vertices in the colour of their part's Shapley value (orange for, purple against), edges
-    across parts dashed; beside it the values as bars. ``names`` are written on the vertices.
-    A ``molecule``, its SMILES and what every atom adds, is drawn by RDKit instead, with parts
-    outlined."""
+    """Draw vertices in the colour of the Shapley value of their part (orange for, purple against),
+    with cross edges dashed, next to the values as bars. ``names`` are written on the vertices. A
+    ``molecule``, given by its SMILES and the contribution of every atom, is drawn by RDKit instead,
+    with parts outlined."""
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure

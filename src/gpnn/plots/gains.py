@@ -1,4 +1,4 @@
-"""Where GPNN pays: its gain over a base GNN with as many parameters, per dataset and model."""
+"""Gain of GPNN over a base GNN with as many parameters, per dataset and model."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["draw_gains"]
 
 
 def draw_gains(parts: Sequence[Part], title: str) -> Figure:
-    """A panel per unit, a line per dataset, a dot per model with an interval of two standard
-    errors; right of the line at 0 GPNN is better."""
+    """Draw a panel per unit, a line per dataset, and a dot per model with an interval of two
+    standard errors. GPNN is better to the right of the line at 0."""
     from matplotlib.figure import Figure
 
     models = list(dict.fromkeys(e.row.title for part in parts for e in part.entries if e.row.gpnn))
@@ -35,7 +35,7 @@ def draw_gains(parts: Sequence[Part], title: str) -> Figure:
 
 
 def _of(parts: Sequence[Part], unit: str) -> list[Part]:
-    """The datasets of a unit that have something to show."""
+    """Return the datasets of a unit that have a gain."""
     return [
         part
         for part in parts

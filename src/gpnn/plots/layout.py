@@ -1,4 +1,4 @@
-"""Where to put the vertices of one graph: every component laid out alone, then packed in rows."""
+"""Layout of one graph: every component is laid out separately, then packed in rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..graph.graphs import Graphs
 __all__ = ["DRAWING_LIMIT", "layout"]
 
 DRAWING_LIMIT = 2000
-STRESS_LIMIT = 250  # stress minimisation needs all pairs of distances
+STRESS_LIMIT = 250  # stress minimisation needs all pairwise distances
 MANY_STARTS_LIMIT = 60
 
 
 def layout(graph: Graphs, seed: int = 0) -> NDArray[np.float64]:
-    """Positions [n, 2] with edges of about unit length; the same for the same graph and seed."""
+    """Return positions [n, 2] with edges of about unit length, deterministic given the seed."""
     if graph.num_nodes > DRAWING_LIMIT:
         raise InputError(
             f"A drawing of {graph.num_nodes:,} vertices would show nothing (limit "
@@ -61,7 +61,7 @@ def _component(component: nx.Graph, members: list[int], seed: int) -> NDArray[np
 
 
 def _tries(component: nx.Graph, seed: int) -> Iterator[dict[int, NDArray[np.float64]]]:
-    """Layouts from several starts: stress minimisation keeps the knots of a bad one."""
+    """Yield layouts from several starts, as stress minimisation cannot untangle a bad start."""
     if len(component) > STRESS_LIMIT:
         yield nx.spring_layout(component, seed=seed, iterations=80)
         return
@@ -86,7 +86,7 @@ def _unevenness(points: NDArray[np.float64], edges: NDArray[np.int64]) -> float:
 
 
 def _crossings(points: NDArray[np.float64], edges: NDArray[np.int64]) -> int:
-    """How many pairs of edges without a common end cross (0 where there are too many to count)."""
+    """Count the crossing pairs of edges without a common end (0 if there are too many edges)."""
     if len(edges) > 400:
         return 0
     a, b = points[edges[:, 0]], points[edges[:, 1]]

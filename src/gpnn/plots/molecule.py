@@ -1,4 +1,4 @@
-"""A molecule drawn by RDKit, its atoms coloured by what they add, its parts outlined."""
+"""A molecule drawn by RDKit, with atoms coloured by their contribution and parts outlined."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["draw_molecule", "reach_of"]
 
 Floats = NDArray[np.float64]
-MAP = "PuOr_r"  # diverging, and distinguished with any colour vision
+MAP = "PuOr_r"  # diverging, and suitable for any colour vision
 PIXELS = 900
-EDGE = 1.9  # the ends of the map are too dark to read an atom's symbol on
+EDGE = 1.9  # the ends of the colour map are too dark for the symbol of an atom
 
 
 def reach_of(values: Floats) -> float:
-    """The largest contribution, at which colours end."""
+    """Return the largest contribution, the end of the colour scale."""
     return float(np.abs(values).max(initial=0)) or 1.0
 
 
@@ -35,12 +35,12 @@ def draw_molecule(
     reach: float | None = None,
     colours: Sequence[str] | None = None,
 ) -> None:
-    """Draw a molecule; orange atoms add to the output, purple ones take from it.
+    """Draw a molecule; orange atoms increase the output, purple atoms decrease it.
 
     Args:
-        values, part: of every atom, in the order of the SMILES.
-        reach: the contribution at which colours end, that of the molecule by default.
-        colours: of the outlines, by part.
+        values, part: contribution and part of every atom, in the order of the SMILES.
+        reach: end of the colour scale; by default the largest contribution in the molecule.
+        colours: colours of the outlines, by part.
     """
     from matplotlib import colormaps
     from matplotlib.collections import LineCollection
@@ -72,7 +72,7 @@ def draw_molecule(
 
 
 def _frame(axes: Axes, place: Floats, unit: float) -> None:
-    """The molecule and a little room around it."""
+    """Set the limits of the axes to the molecule with a small margin."""
     low, high = place.min(0) - 0.7 * unit, place.max(0) + 0.7 * unit
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(high[1], low[1])
@@ -89,8 +89,8 @@ def _points_per_pixel(axes: Axes) -> float:
 
 
 def _render(smiles: str) -> tuple[Floats, Floats, list[tuple[int, int]], float]:
-    """RDKit's picture with a clear background, where its atoms are, its bonds, and the length of a
-    bond in pixels."""
+    """Return RDKit's picture with a transparent background, the positions of the atoms, the bonds,
+    and the length of a bond in pixels."""
     from matplotlib.image import imread
     from rdkit import Chem
     from rdkit.Chem import rdDepictor

@@ -1,4 +1,4 @@
-"""Colours that people with any colour vision can distinguish."""
+"""Colours for any colour vision."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "
 
 
 def palette(count: int) -> list[str]:
-    """Colours for the parts 0 … count - 1: distinct hues while they last, then a perceptually
-    uniform ramp, which keeps the order of the parts."""
+    """Return colours for the parts 0 … count - 1: distinct hues for few parts, else a perceptually
+    uniform ramp in the order of the parts."""
     if count <= len(OKABE_ITO):
         return list(OKABE_ITO[:count])
     from matplotlib import colormaps

@@ -16,7 +16,8 @@ __all__ = ["draw_cross_shares", "draw_panels"]
 def draw_panels(
     panels: Mapping[tuple[str, str], Sequence[tuple[str, float]] | None], title: str
 ) -> Figure:
-    """A row per dataset, a column per scheme, a bar per part: its per cent of all vertices."""
+    """Draw a row per dataset, a column per scheme, a bar per part: its share of all vertices in per
+    cent."""
     from matplotlib.figure import Figure
 
     rows = list(dict.fromkeys(row for row, _ in panels))
@@ -51,8 +52,8 @@ def draw_panels(
 
 
 def draw_cross_shares(shares: Sequence[tuple[str, str, float | None, float]], title: str) -> Figure:
-    """A panel per dataset: cross edges in per cent of all edges, measured (filled) and as the paper
-    prints them (open)."""
+    """Draw a panel per dataset: cross edges in per cent of all edges, measured (filled) and in the
+    paper (open)."""
     from matplotlib.figure import Figure
 
     datasets = list(dict.fromkeys(dataset for dataset, *_ in shares))

@@ -1,5 +1,5 @@
-"""A page about the predictions of a model for a table of molecules: one file, no scripts, nothing
-loaded from elsewhere, every text of the table escaped."""
+"""A page about the predictions of a model for a table of molecules: one file without scripts and
+external resources; every text of the table is escaped."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 @dataclass
 class Page:
-    """Sections one after another."""
+    """An HTML page, built section by section."""
 
     title: str
     body: list[str] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Page:
         self.body.append(f'<div class="plots">{"".join(images)}</div>')
 
     def cards(self, cards: Sequence[tuple[Figure, str, str]]) -> None:
-        """Pictures of molecules with a name and lines below."""
+        """Add pictures of molecules with a name and text below."""
         shown = [
             f"<figure>{_image(figure, name)}<figcaption><code>{html.escape(name)}</code><br>"
             f"{'<br>'.join(map(html.escape, lines.splitlines()))}</figcaption></figure>"
@@ -98,7 +98,7 @@ def molecule_cards(
     values: Sequence[Floats],
     parts: Sequence[NDArray[np.int64]],
 ) -> list[tuple[Figure, str, str]]:
-    """A picture per molecule, all in one scale of colours."""
+    """Return a picture per molecule, all with the same colour scale."""
     from matplotlib.figure import Figure
 
     reach = max((reach_of(own) for own in values), default=1.0)
@@ -126,7 +126,7 @@ def _axes(title: str, xlabel: str, ylabel: str) -> tuple[Figure, Any]:
 
 
 def parity_plot(truth: Floats, found: Floats, half: float | None, name: str) -> Figure:
-    """Predictions against the truth, with the interval as a band."""
+    """Plot predictions against true values, with the interval as a band."""
     figure, axes = _axes(f"{name}: predicted against true", "true", "predicted")
     ends = np.array([min(truth.min(), found.min()), max(truth.max(), found.max())])
     if half is not None:
@@ -137,7 +137,7 @@ def parity_plot(truth: Floats, found: Floats, half: float | None, name: str) -> 
 
 
 def coverage_plot(levels: Sequence[float], covered: Sequence[float]) -> Figure:
-    """How many rows lie in their interval, against how many should."""
+    """Plot the observed against the nominal coverage of the intervals."""
     figure, axes = _axes("coverage of intervals", "level", "share of rows inside")
     axes.plot([0, 1], [0, 1], color=INK, linewidth=0.8)
     axes.plot(levels, covered, color=BLUE, marker="o", markersize=4)
@@ -145,7 +145,7 @@ def coverage_plot(levels: Sequence[float], covered: Sequence[float]) -> Figure:
 
 
 def roc_plot(score: Floats, positive: NDArray[np.bool_], name: str) -> Figure:
-    """The ROC curve."""
+    """Plot the ROC curve."""
     from sklearn.metrics import roc_auc_score, roc_curve
 
     area = roc_auc_score(positive, score)
@@ -157,7 +157,7 @@ def roc_plot(score: Floats, positive: NDArray[np.bool_], name: str) -> Figure:
 
 
 def calibration_plot(score: Floats, positive: NDArray[np.bool_], name: str) -> Figure:
-    """Frequencies against probabilities, in ten bins with as many rows each."""
+    """Plot observed frequencies against predicted probabilities, in up to ten quantile bins."""
     from sklearn.calibration import calibration_curve
 
     bins = min(10, max(2, len(score) // 10))

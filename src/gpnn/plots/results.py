@@ -1,4 +1,4 @@
-"""A table of results as a picture: what was measured, and what the paper says."""
+"""A figure of a table of results: measured figures and those of the paper."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ COLUMNS = 3
 
 
 def draw_results(parts: Sequence[Part], title: str) -> Figure:
-    """One panel per dataset, one line per model; a filled dot with its standard deviation for what
-    was measured, an open one for the paper's figure, a colour per protocol. Base GNNs are set in
+    """Draw one panel per dataset and one line per model. Filled dots with standard deviations are
+    measured, open dots are the paper's figures; each protocol has a colour. Base GNNs are in
     bold."""
     from matplotlib.figure import Figure
 

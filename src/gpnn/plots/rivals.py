@@ -20,11 +20,11 @@ History = Sequence[Mapping[str, Any]]
 def draw_rivals(
     runs: Mapping[str, Sequence[History]], scores: Mapping[str, Sequence[float]], title: str
 ) -> Figure:
-    """Training loss and validation accuracy, the mean over the splits with every split behind it
-    faintly, and the test accuracy of every split with its mean.
+    """Draw training loss and validation accuracy (the mean over the splits, with every split as a
+    faint line), and the test accuracy of every split with its mean.
 
     Args:
-        runs: model → one history per split, all of one length.
+        runs: model → one history per split, all of the same length.
         scores: model → test accuracy of every split.
     """
     from matplotlib.figure import Figure

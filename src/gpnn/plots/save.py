@@ -1,4 +1,4 @@
-"""From figure to file."""
+"""Write figures to files."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["FORMATS", "check_format", "save"]
 
 FORMATS = (".png", ".svg", ".pdf")
 MAX_NAME = 120
-"""Characters of a text in a picture."""
+"""Maximum number of characters of a text in a figure."""
 
 
 def check_format(path: Path) -> None:
-    """Refuse a name whose ending is no picture format, before any work is done."""
+    """Refuse a file name without a known picture suffix, before any work is done."""
     if path.suffix.lower() not in FORMATS:
         raise InputError(
             f"Cannot draw into '{path}': give a name that ends in {', '.join(FORMATS)}."
@@ -28,8 +28,8 @@ def check_format(path: Path) -> None:
 
 
 def show_as_text(figure: Figure) -> None:
-    """Texts of users in a picture: a name between dollars is no formula, and thousands of
-    characters do not cover everything. Numbers along a logarithmic axis are formulas of ours."""
+    """Show texts literally: dollar signs do not start a formula, and long texts are shortened. The
+    tick labels of logarithmic axes are formulas and stay unchanged."""
     from matplotlib.text import Text
 
     ours = {
@@ -46,7 +46,7 @@ def show_as_text(figure: Figure) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write the picture at once or not at all; the same figure gives the same bytes."""
+    """Write the figure atomically; the same figure gives the same bytes."""
     check_format(path)
     show_as_text(figure)
     stamp = {"Date": None} if path.suffix.lower() == ".svg" else None

@@ -1,4 +1,4 @@
-"""What ``--scheme auto`` tried, as a picture."""
+"""A figure of the candidates that ``--scheme auto`` tried."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["draw_scheme_choice"]
 
 
 def draw_scheme_choice(choice: Chosen, source: str) -> Figure:
-    """A line per candidate: its gain over the base with the standard error, those of the last rung
-    filled, the others as they stood in the rung that they left."""
+    """Draw a line per candidate: its gain over the base with the standard error. Candidates of the
+    last rung are filled; others show their gain in the last rung that they reached."""
     from matplotlib.figure import Figure
 
     rows = [one for one in choice.standings if one.gain is not None]

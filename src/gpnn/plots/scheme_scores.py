@@ -1,4 +1,4 @@
-"""Schemes measured on a dataset, as a picture."""
+"""A figure of schemes measured on a dataset."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ NAMES = {"r2": "R²", "roc_auc": "ROC-AUC", "accuracy": "accuracy"}
 
 
 def draw_scheme_scores(rows: Sequence[SchemeScore], source: str) -> Figure:
-    """A line per scheme, the best first: what its part counts explain, the share of cross edges,
-    and the tuples that Equation 2 sums over."""
+    """Draw a line per scheme, the best first: how much its part counts explain, the share of cross
+    edges, and the number of tuples that Equation 2 sums over."""
     from matplotlib.figure import Figure
 
     held = sorted((row for row in rows if not row.reason), key=lambda row: -(row.explained or -1.0))
@@ -59,7 +59,8 @@ def draw_scheme_scores(rows: Sequence[SchemeScore], source: str) -> Figure:
 
 
 def _mark(axes: Any, rows: Sequence[SchemeScore]) -> None:
-    """A line where one part stands: what is right of it the parts explain."""
+    """Draw a line at the value of one part; what is to the right of it is explained by the
+    parts."""
     for row in rows:
         if row.scheme == "trivial" and row.explained is not None:
             axes.axvline(row.explained, color=INK, linewidth=0.9, linestyle=":")

@@ -14,7 +14,7 @@ __all__ = ["read_toml", "refuse_unknown"]
 
 
 def refuse_unknown(content: Any, what: str, known: set[str]) -> None:
-    """Refuse a table with keys that mean nothing."""
+    """Raise an error if a table has unknown keys."""
     if not isinstance(content, Mapping):
         raise InputError(f"{what} must be a table; got {content!r}.")
     unknown = sorted(set(content) - known)
@@ -25,7 +25,7 @@ def refuse_unknown(content: Any, what: str, known: set[str]) -> None:
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """The content of a TOML file, or words on what is wrong with it."""
+    """Return the content of a TOML file; an invalid file raises an error with the reason."""
     if not exists(path):
         raise InputError(f"Cannot read {what} {path}: there is no such file.")
     with reading(path):

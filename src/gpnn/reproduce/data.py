@@ -1,4 +1,4 @@
-"""The samples of a recipe: loaded, with or without edge labels, or a small sample of them."""
+"""Load the samples of a recipe, with or without edge labels, or a small subset of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUICK_PARTS = {"train": 160, "valid": 240, "test": 240}
 
 
 def load_data(recipe: Recipe, data: str | None = None, quick: bool = False) -> Samples:
-    """What a recipe trains on."""
+    """Return the samples that a recipe trains on."""
     samples = _load(recipe.dataset, data, quick)
     return samples if recipe.edge_labels else without_edge_labels(samples)
 
@@ -31,12 +31,12 @@ def _load(dataset: str, data: str | None, quick: bool) -> Samples:
 
 
 def load_samples_of(dataset: str, data: str | None = None) -> Samples:
-    """All samples of a dataset."""
+    """Load all samples of a dataset."""
     return _load(dataset, data, False)
 
 
 def _chosen(samples: Samples) -> NDArray[np.bool_]:
-    """A fixed random sample of the graphs, of every part of an official split."""
+    """Select a fixed random sample of the graphs, or of each part of an official split."""
     rng = np.random.default_rng(0)
     keep = np.zeros(len(samples.graphs), np.bool_)
     if samples.split is None:

@@ -1,4 +1,4 @@
-"""The figure ``distribution``: which share of the vertices lies in which part, in numbers."""
+"""The figure ``distribution`` in numbers: the share of the vertices in each part."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from .report import NONE, QUICK, made_with
 __all__ = ["SCHEMES", "percentages", "to_markdown"]
 
 SCHEMES = ("degree", "core", "core-degree", "core-onion", "triangle")
-"""In the order of the paper's figure."""
+"""The schemes in the order of the paper's figure."""
 
 SHOWN = 12
 
 
 def percentages(record: Mapping[str, Any], shown: int = SHOWN) -> list[tuple[str, float]]:
-    """(part, per cent of all vertices); the last ones share an entry where there are many."""
+    """Return (part, per cent of all vertices); if there are many parts, the last entry sums up the
+    rest."""
     total = max(1, record["vertices"])
     pairs = [(n, 100 * s / total) for n, s in zip(record["parts"], record["sizes"], strict=True)]
     if len(pairs) <= shown:
@@ -28,7 +29,7 @@ def percentages(record: Mapping[str, Any], shown: int = SHOWN) -> list[tuple[str
 
 
 def to_markdown(records: Mapping[str, Mapping[str, Any]], command: str, quick: bool = False) -> str:
-    """The page."""
+    """Return the page in Markdown."""
     names = [key(dataset, scheme, quick) for dataset, scheme in places()]
     used = [dict(records[name]) for name in names if name in records]
     lines = [

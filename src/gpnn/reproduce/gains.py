@@ -1,10 +1,10 @@
-"""Is a gain established? Paired tests of GPNN against its rivals, corrected for their number.
+"""Paired significance tests of GPNN against its rivals, corrected for their number.
 
-The unit of a test is a fold, averaged over its seeds, or a seed where there is one fold: as for the
-standard error of a gain. The p-value of a gain ḡ with standard error s over n units is that of
-Student's t = ḡ / s with n - 1 degrees of freedom, on both sides. Holm's correction makes the chance
-of a single false claim on a page at most 5 %: the k-th smallest of m p-values is multiplied by
-m - k + 1, and none may be below the one before it.
+The unit of a test is a fold, averaged over its seeds, or a seed if there is one fold, as for the
+standard error of a gain. The p-value of a gain ḡ with standard error s over n units is the
+two-sided p-value of Student's t = ḡ / s with n - 1 degrees of freedom. Holm's correction keeps the
+probability of any false claim on a page at or below 5 %: the k-th smallest of m p-values is
+multiplied by m - k + 1, and no corrected value may be below its predecessor.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ RIVALS = {
     "over_wide": "the base GNN with as many parameters",
     "over_one_part": "GPNN on one part",
 }
-"""Fields of an entry, and what they compare GPNN with."""
+"""Field of an entry → the model that GPNN is compared with."""
 
 
 @dataclass(frozen=True)
 class Gain:
     """The gain of a GPNN over a rival, with its p-value before and after Holm's correction;
-    ``None`` where it cannot be tested."""
+    ``None`` if it cannot be tested."""
 
     part: Part
     entry: Entry
@@ -45,7 +45,7 @@ class Gain:
 
 
 def gains_of(parts: Sequence[Part]) -> list[Gain]:
-    """Every gain of a table; all its tests are corrected together."""
+    """Return every gain of a table; all its tests are corrected together."""
     found = [
         Gain(part, entry, rival, gain, _p_value(gain, entry))
         for part in parts

@@ -1,4 +1,4 @@
-"""Jobs: one training each, distinguished by everything that decides its outcome."""
+"""Jobs: one training each, identified by everything that determines its result."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ __all__ = [
 ]
 
 BASES = {"GIN": "gin", "GCN": "gcn", "GAT": "gat", "GraphSAGE": "sage"}
-"""The paper's names of the base GNNs, and ours."""
+"""The paper's name of a base GNN → its name here."""
 
 NAMES = {**BASES, **PEERS}
-"""The paper's names of all models that are trained without GPNN, and ours."""
+"""The paper's name of any model that is trained without GPNN → its name here."""
 
 GPNN_ALONE = (
     "d", "distances", "labels", "component_feature", "combine", "join", "part_weights",
 )  # fmt: skip
-"""Fields of a recipe that mean nothing to a base GNN without GPNN."""
+"""Fields of a recipe that have no effect on a base GNN without GPNN."""
 
 QUICK_LIMITS = {"epochs": 4, "seeds": 2, "hidden": 16, "layers": 2}
-"""The most that a quick run takes of a recipe; choices of ``nested`` have limits of their own."""
+"""Upper limits on fields of a recipe in a quick run; ``nested`` has separate limits."""
 
 _ADDED = {
     "head": "mlp", "distances": False, "combine": "linear", "encoder": "linear", "norm": "batch",
     "labels": False, "walks": 0, "block": "plain", "join": "beside", "virtual_node": False,
     "cosine": False, "warmup": 0, "plateau": 0, "parameters": 0,
 }  # fmt: skip
-"""Fields that came after the first records, and what was so before."""
+"""Fields added after the first records → the value that corresponds to the earlier behaviour."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,9 @@ class Row:
 
     Attributes:
         base: the base GNN or peer, as the paper spells it.
-        scheme, interactions: of GPNN; both empty for the base alone.
-        wide: the base alone, widened to the parameters of GPNN under ``scheme``.
+        scheme, interactions: options of GPNN; both empty for the base alone.
+        wide: whether this is the base alone, widened to the number of parameters of GPNN under
+            ``scheme``.
     """
 
     base: str = "GIN"
@@ -61,36 +62,36 @@ class Row:
 
     @property
     def method(self) -> str:
-        """What ``--only`` calls it."""
+        """The name of the method in ``--only``."""
         return "GPNN" if self.gpnn else f"{self.base}-wide" if self.wide else self.base
 
     @property
     def title(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
         if self.wide:
             return f"{self.base} (wide: {self.scheme})"
         return f"GPNN {self.scheme} {self.interactions} on {self.base}" if self.gpnn else self.base
 
     @property
     def plain(self) -> Row:
-        """Its base alone, at the same width."""
+        """The base alone, at the same width."""
         return Row(self.base)
 
     @property
     def widened(self) -> Row:
-        """Its base alone, with as many parameters."""
+        """The base alone, with the same number of parameters."""
         return Row(self.base, self.scheme, wide=True)
 
 
 @dataclass(frozen=True)
 class Job:
-    """One training: it feeds the protocols of one family.
+    """One training, which all protocols of one family evaluate.
 
     Attributes:
-        recipe: as it is for the row's base, and for a quick run if it is one.
+        recipe: the recipe for the base of the row, reduced if the run is quick.
         row: the model.
-        family: of protocols.
-        quick: whether it is a small sample of the protocol.
+        family: the family of protocols.
+        quick: whether to run a small sample of the protocol.
     """
 
     recipe: Recipe
@@ -104,7 +105,7 @@ class Job:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Fields of the network; of a widened base still without its width."""
+        """Fields of the network; for a widened base, the width is not yet adjusted."""
         base = NAMES.get(self.row.base, self.row.base)
         if self.recipe.peer:
             base += f":{self.recipe.peer}"
@@ -117,8 +118,8 @@ class Job:
 
     @property
     def rival(self) -> dict[str, Any] | None:
-        """Of a widened base, the network whose number of parameters it gets; none where the recipe
-        says how many."""
+        """For a widened base, the network whose number of parameters it is given; ``None`` if the
+        recipe states the number."""
         if not self.row.wide or self.recipe.parameters:
             return None
         row = replace(self.row, interactions="cross", wide=False)
@@ -126,7 +127,7 @@ class Job:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """Everything that decides the outcome, once."""
+        """Everything that determines the result, each item once."""
         elsewhere = {"name", "title", "bases", *NETWORK}
         elsewhere |= {"seeds"} if self.family == "tu-nested" else {"nested"}
         elsewhere |= set() if self.family == "node" else {"splits"}
@@ -146,18 +147,18 @@ class Job:
 
 
 def settled(options: dict[str, Any]) -> dict[str, Any]:
-    """Without added fields that say what was so before: keys stay what they were."""
+    """Drop added fields that have their earlier value, so that the keys of old jobs stay valid."""
     return {name: value for name, value in options.items() if _ADDED.get(name) != value}
 
 
 def key_of(content: Any) -> str:
-    """A short name for a content, equal for equal contents alone."""
+    """Return a short hash of a JSON content."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
 def quick_recipe(recipe: Recipe) -> Recipe:
-    """A recipe for a small sample: few epochs, few seeds, a narrow network."""
+    """Reduce a recipe for a quick run: few epochs, few seeds, a narrow network."""
     space = replace(recipe.nested, trials=min(2, recipe.nested.trials), seeds=1)
     small = {name: min(most, getattr(recipe, name)) for name, most in QUICK_LIMITS.items()}
     small["warmup"] = min(recipe.warmup, small["epochs"] - 1)

@@ -1,4 +1,5 @@
-"""The paper's own figures: what measured ones are set beside, never what they are made from."""
+"""The paper's published figures. Measured figures are compared with them, never computed from
+them."""
 
 from __future__ import annotations
 
@@ -23,10 +24,10 @@ class Cell:
     """One cell of the paper's result tables.
 
     Attributes:
-        table, dataset, metric: where it stands.
+        table, dataset, metric: the position of the cell.
         setting: "1" or "2" for TU collections, else "".
-        method: ``GIN``, ``GPNN``, …; ``base``: what GPNN is plugged into where the table says so.
-        scheme, interactions: of GPNN, else "".
+        method: ``GIN``, ``GPNN``, …; ``base``: the base GNN of GPNN, if the table states it.
+        scheme, interactions: options of GPNN, else "".
         figure: mean and standard deviation.
     """
 
@@ -47,14 +48,14 @@ class Cell:
 
 @cache
 def published(name: str) -> tuple[dict[str, str], ...]:
-    """The rows of ``tables``, ``partitions`` or ``distribution``."""
+    """Return the rows of ``tables``, ``partitions`` or ``distribution``."""
     path = resources.files(__package__) / "published" / f"{name}.csv"
     return tuple(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
 @cache
 def cells() -> tuple[Cell, ...]:
-    """All cells, in the paper's order."""
+    """Return all cells in the paper's order."""
     return tuple(
         Cell(
             **{name: value for name, value in row.items() if name not in ("mean", "std")},
@@ -73,7 +74,7 @@ def figure(
     scheme: str = "",
     interactions: str = "",
 ) -> Figure | None:
-    """What the paper prints for a cell: in this table, else in another one that has it."""
+    """Return the published figure of a cell: from this table, else from another table with it."""
     wanted = (dataset, method, base, scheme, interactions)
     found = [c for c in cells() if c.names == wanted and c.setting == setting]
     here = [c for c in found if c.table == table]

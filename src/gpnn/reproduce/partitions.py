@@ -1,4 +1,4 @@
-"""How the OGB molecules fall into parts: one record per dataset and scheme, counted once."""
+"""Partition statistics of the OGB molecules: one record per dataset and scheme, computed once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUICK_GRAPHS = 500
 
 
 def places(only: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """(dataset, scheme) of the paper's table; patterns are read as ``dataset/*/scheme``."""
+    """Return (dataset, scheme) pairs of the paper's table that match ``dataset/*/scheme``."""
     every = [(row["dataset"], row["scheme"]) for row in published("partitions")]
     found = [place for place in every if not only or any(_fits(p, place) for p in only)]
     if not found:
@@ -56,7 +56,7 @@ def count_partitions(
     deadline: float | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> bool:
-    """Bring the records that are missing into ``runs.jsonl``; whether all are there."""
+    """Add the missing records to ``runs.jsonl``; return whether all are there."""
     runs = Runs(out)
     done = runs.read()
     for dataset, scheme in places(only):

@@ -1,4 +1,4 @@
-"""The page of the peers, from the records alone: what they reach, and what they cost."""
+"""The page of the peers, generated from the records alone: results and costs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from .results import Entry, Part, used
 __all__ = ["BREC", "points", "read_brec", "to_markdown"]
 
 BREC = "brec.json"
-"""In the folder of the records: the output of ``gpnn expressivity brec --realised --json``."""
+"""File in the folder of the records with the output of
+``gpnn expressivity brec --realised --json``."""
 
 NONE = "—"
 _LEGEND = """\
@@ -38,7 +39,7 @@ refinement of the same power distinguishes, where one is known.
 def to_markdown(
     parts: Sequence[Part], brec: dict[str, Any] | None, command: str, quick: bool = False
 ) -> str:
-    """The page; ``brec`` is what :func:`read_brec` found."""
+    """Return the page; ``brec`` is the result of :func:`read_brec`."""
     title = "# peers: every method of the paper's tables in one harness"
     lines = [title + " (QUICK)" * quick, "", *([QUICK, ""] if quick else [])]
     lines += [f"Made by `{command}` from `runs.jsonl`. {made_with(used(parts))}", "", _LEGEND]
@@ -55,7 +56,7 @@ def to_markdown(
 
 
 def read_brec(folder: Path) -> dict[str, Any] | None:
-    """Counts of distinguished pairs, or ``None`` where there is no such file."""
+    """Read the counts of distinguished pairs; ``None`` if there is no such file."""
     path = folder / BREC
     if not path.is_file():
         return None
@@ -74,8 +75,8 @@ def read_brec(folder: Path) -> dict[str, Any] | None:
 
 
 def points(parts: Sequence[Part]) -> dict[str, list[tuple[str, float, float, float]]]:
-    """By dataset, (method, seconds of an epoch of one network, error, its deviation) of what was
-    measured, by the protocol that most methods have, the honest one first."""
+    """Return, by dataset, (method, seconds per epoch of one network, error, its deviation) of all
+    measured methods. The protocol with the most methods is used; ``tu-nested`` wins ties."""
     found: dict[str, tuple[str, list[tuple[str, float, float, float]]]] = {}
     for part in _one_per_job(parts)[::-1]:
         own = []
@@ -92,7 +93,7 @@ def points(parts: Sequence[Part]) -> dict[str, list[tuple[str, float, float, flo
 
 
 def _one_per_job(parts: Sequence[Part]) -> list[Part]:
-    """Of ``tu-1`` and ``tu-2``, which share a training, the first."""
+    """Drop ``tu-2``, which shares its training with ``tu-1``."""
     return [part for part in parts if part.protocol != "tu-2"]
 
 
@@ -101,7 +102,7 @@ def _epoch(record: dict[str, Any]) -> float:
 
 
 def _missing(parts: Sequence[Part]) -> list[str]:
-    """Published figures of peers that have none of ours beside them."""
+    """List the published figures of peers that have no measured counterpart."""
     names = [
         f"{name} on {part.title} ({part.protocol})"
         for part in parts

@@ -1,4 +1,4 @@
-"""The next job is prepared while one trains."""
+"""Prepare the next job while the current job trains."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from .jobs import Job
 __all__ = ["Prefetch"]
 
 SWITCH = 0.0005
-"""Seconds after which a thread that waits for the interpreter gets it. A step of a training is one
-call that lets go of the interpreter; to wait Python's usual 5 ms after each would hold it up."""
+"""Switch interval of the interpreter lock in seconds. A training step is one call that releases the
+lock; waiting Python's default of 5 ms after every step would slow training down."""
 
 T = TypeVar("T")
 
 
 class Prefetch(Generic[T]):
-    """Prepares the job after the one that trains, in one thread, one job at a time.
+    """Prepare the job after the one that trains, in one thread, one job at a time.
 
     On a GPU the host is idle while a job trains, and the device is idle while the next job is
-    loaded and partitioned; done at the same time, the second costs nothing. The result does not
-    depend on when or where it is computed. An error is ignored here: the job meets it again in its
-    own turn, and reports it. Used in a ``with`` block, which may be left at any time.
+    loaded and partitioned. Done at the same time, the preparation costs nothing. The result does
+    not depend on when or where it is computed. Errors are ignored here: the job raises them again
+    when it runs. Use this class in a ``with`` block, which may be left at any time.
 
     Args:
-        jobs: in the order they are run in.
-        make: prepares a job, or returns ``None`` where there is nothing to do; it must not use the
-            device. It is given a function that says whether nobody will take the result.
+        jobs: jobs in the order in which they run.
+        make: prepares a job, or returns ``None`` if there is nothing to do; it must not use the
+            device. Its second argument is a function that returns whether the result is no longer
+            needed.
     """
 
     def __init__(
@@ -48,14 +49,14 @@ class Prefetch(Generic[T]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Ask the thread to stop, and wait: a process that ends under it would crash."""
+        """Ask the thread to stop and wait for it: the process would crash if it ended first."""
         sys.setswitchinterval(self.switch)
         self.over.set()
         if self.thread is not None:
             self.thread.join()
 
     def begin(self, current: Job) -> None:
-        """Begin with the job after this one, unless one is under way or waits to be taken."""
+        """Start to prepare the job after this one, unless a job is in progress or not yet taken."""
         if self.thread is not None:
             return
         self.job = self.following.get(current.key)
@@ -64,8 +65,8 @@ class Prefetch(Generic[T]):
             self.thread.start()
 
     def take(self, job: Job) -> T | None:
-        """What was made for this job, waited for if need be, or ``None``. What was made for another
-        one is dropped: its turn went by."""
+        """Return the result for this job, or ``None``; waits if it is in progress. A result for
+        another job is discarded."""
         if self.thread is None:
             return None
         self.thread.join()
@@ -77,4 +78,4 @@ class Prefetch(Generic[T]):
         try:
             self.made = self.make(job, self.over.is_set)
         except Exception:
-            self.made = None  # the job meets the error again, and reports it
+            self.made = None  # the job raises the error again when it runs

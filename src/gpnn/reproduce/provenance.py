@@ -1,4 +1,4 @@
-"""What a result was made with: versions, and the commit where the package lies in its work tree."""
+"""Provenance of a result: versions, and the commit if the package is in its work tree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DISTRIBUTIONS = ("torch", "torch_geometric", "numpy")
 
 
 def versions() -> dict[str, str]:
-    """Of gpnn, torch, PyG, NumPy and Python."""
+    """Return the versions of gpnn, torch, PyG, NumPy and Python."""
     found = {"gpnn": __version__}
     for name in _DISTRIBUTIONS:
         try:
@@ -29,9 +29,9 @@ def versions() -> dict[str, str]:
 
 @cache
 def commit() -> str:
-    """What ``GPNN_COMMIT`` says, for a source tree that was copied to another machine; else the
-    commit the package stands at, with ``+`` where its sources were changed since; else the version
-    of the package."""
+    """Return ``GPNN_COMMIT`` if it is set, for a source tree copied to another machine; else the
+    current commit of the package, with ``+`` if its sources were changed since; else the version of
+    the package."""
     if given := os.environ.get("GPNN_COMMIT"):
         return given
     package = Path(__file__).resolve().parents[1]
@@ -43,7 +43,7 @@ def commit() -> str:
 
 
 def _git(folder: Path, *words: str) -> str | None:
-    """What git says, or ``None`` where it fails or there is none."""
+    """Return the output of git, or ``None`` if git fails or is not installed."""
     command = ["git", "-C", str(folder), "--no-optional-locks", *words]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)

@@ -1,8 +1,9 @@
 """Recipes: how the models of one dataset are built and trained, as small TOML files.
 
-A file holds the fields of :class:`Recipe`; ``extends = "NAME"`` takes the rest from another file
-beside it, a table ``[nested]`` holds the space of ``tu-nested``, and a table ``[bases.gcn]``
-changes fields for one base GNN (and for GPNN on it). What is not said has the default of the class.
+A file contains fields of :class:`Recipe`. ``extends = "NAME"`` takes the other fields from another
+file in the same folder or the package, a table ``[nested]`` gives the search space of
+``tu-nested``, and a table ``[bases.gcn]`` changes fields for one base GNN (and for GPNN on it).
+Missing fields have the default of the class.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ PEERS = {
     "GraphSNN": "graphsnn", "ESAN": "esan", "CIN": "cin", "GIN-AK+": "gin-ak", "KP-GIN": "kp-gin",
     "PPGN": "ppgn", "DGN": "dgn", "Deep LRP": "lrp",
 }  # fmt: skip
-"""The paper's names of the peers, and ours."""
+"""The paper's name of a peer → its name here."""
 
 _OWN: dict[str, Rule] = {
     "encoder": Choice(("linear", "none")),
@@ -49,16 +50,16 @@ _OWN: dict[str, Rule] = {
     "halve_every": Whole(0),
     "plateau": Whole(0),
 }
-"""Fields that a recipe writes in its own way: ``none`` for ``None``, 0 for never."""
+"""Fields with a special notation in recipes: ``none`` for ``None``, 0 for never."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """What ``tu-nested`` chooses from, on validation graphs alone.
+    """The space in which ``tu-nested`` searches, on validation graphs alone.
 
     Attributes:
-        lr, dropout, weight_decay: the values of each.
-        trials: configurations that are tried, the recipe's own and random others.
+        lr, dropout, weight_decay: the values to choose from.
+        trials: number of configurations, the recipe's own and random others.
         seeds: models per fold and configuration.
     """
 
@@ -84,27 +85,27 @@ class Recipe:
     """How the models of one dataset are built and trained.
 
     Attributes:
-        name: what the tables call it, and the name of the file.
+        name: the name in tables and of the file.
         dataset: the dataset that is loaded.
-        title: what reports call it; the name by default.
+        title: the name in reports; ``name`` by default.
         edge_labels: whether the models read the labels of edges.
         layers, hidden, d, distances, labels, walks, combine, block, join, part_weights,
-            virtual_node, readout, jump, head, encoder, norm, component_feature: of the network, see
-            :class:`~gpnn.nn.config.GPNNConfig`; ``none`` stands for ``None``, ``auto`` for what
-            follows from the number of parts. The paper's tables combine linearly, in plain blocks,
-            as its appendix does.
-        parameters: about so many, by the choice of ``hidden``; 0: as ``hidden`` says.
-        epochs, batch_size: how long, and graphs in a batch.
-        steps: random batches that make an epoch; 0: one pass.
-        lr, weight_decay, dropout: of AdamW (the decay is decoupled) and the network.
+            virtual_node, readout, jump, head, encoder, norm, component_feature: fields of the
+            network, see :class:`~gpnn.nn.config.GPNNConfig`; ``none`` stands for ``None``, ``auto``
+            for the value that follows from the number of parts. The paper's tables combine
+            linearly, in plain blocks, as its appendix does.
+        parameters: approximate number of parameters, which sets ``hidden``; 0: use ``hidden``.
+        epochs, batch_size: number of epochs, and graphs per batch.
+        steps: random batches per epoch; 0: one pass over the data.
+        lr, weight_decay, dropout: options of AdamW (decoupled decay) and the network.
         halve_every: epochs after which the step size is halved; 0: never.
-        cosine, warmup, plateau: of the step size, see :class:`~gpnn.train.replica.Schedule`; a
+        cosine, warmup, plateau: step size schedule, see :class:`~gpnn.train.replica.Schedule`; a
             plateau of 0: never.
-        seeds: models per fold (``tu-1``, ``tu-2``), per split (``node``), or in all.
-        splits: of ``node``: ``random`` or ``geom-gcn``.
-        nested: what ``tu-nested`` chooses from.
+        seeds: models per fold (``tu-1``, ``tu-2``), per split (``node``), or in total.
+        splits: splits of ``node``: ``random`` or ``geom-gcn``.
+        nested: the search space of ``tu-nested``.
         peer: options of a peer, such as ``rings=8``; written under ``[bases.cin]``.
-        bases: base GNN or peer → fields that are different for it.
+        bases: base GNN or peer → fields with a different value for it.
     """
 
     name: str
@@ -160,11 +161,11 @@ class Recipe:
             replace(self, bases={}, **changes)
 
     def for_base(self, base: str) -> Recipe:
-        """The recipe as it is for one base GNN (``gin``, ``gcn``, ``gat``, ``sage``) or peer."""
+        """Return the recipe for one base GNN (``gin``, ``gcn``, ``gat``, ``sage``) or peer."""
         return replace(self, bases={}, **self.bases.get(base, {}))
 
     def model_options(self) -> dict[str, Any]:
-        """Fields of the network that every model of this dataset shares."""
+        """Return the fields of the network that every model of this dataset shares."""
         values = {name: getattr(self, name) for name in NETWORK}
         return {
             name: None if value == "none" else value
@@ -173,7 +174,7 @@ class Recipe:
         }
 
     def schedule(self) -> Schedule:
-        """How long and in what steps the trainer runs."""
+        """Return the number of epochs and the step size schedule of the trainer."""
         from ..train.replica import Schedule
 
         return Schedule(
@@ -182,14 +183,14 @@ class Recipe:
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field, as JSON has it; ``peer`` where there is one."""
+        """Return all fields as JSON values; ``peer`` only if it is set."""
         content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        if not self.peer:  # came later: what was stored before stays equal
+        if not self.peer:  # a later field: keeps stored recipes equal
             del content["peer"]
         return content
 
     def to_toml(self) -> str:
-        """The recipe as a file that :func:`read_recipe` reads."""
+        """Return the recipe as TOML that :func:`read_recipe` can read."""
         content = self.to_dict()
         nested, bases = content.pop("nested"), content.pop("bases")
         lines = [*_lines(content), "", "[nested]", *_lines(nested)]
@@ -203,14 +204,14 @@ _PER_BASE = _FIELDS - {"name", "dataset", "title", "bases", "nested"}
 
 
 def list_recipes() -> list[str]:
-    """The names of the package's recipes."""
+    """Return the names of the package's recipes."""
     folder = resources.files(__package__) / "recipes"
     names = (Path(item.name) for item in folder.iterdir())
     return sorted(n.stem for n in names if n.suffix == ".toml" and not n.name.startswith("_"))
 
 
 def load_recipe(name: str) -> Recipe:
-    """The package's recipe of a dataset (of a table's column, such as ZINC-edge-features)."""
+    """Load the package's recipe of a dataset, or of a table column such as ZINC-edge-features."""
     known = list_recipes()
     if name not in known:
         raise InputError(
@@ -222,7 +223,7 @@ def load_recipe(name: str) -> Recipe:
 
 
 def read_recipe(path: str | Path) -> Recipe:
-    """A recipe from a file."""
+    """Read a recipe from a file."""
     path = Path(path)
     content = _read(path)
     content.setdefault("name", path.stem)
@@ -243,8 +244,8 @@ def read_recipe(path: str | Path) -> Recipe:
 
 
 def _read(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """The content of a file over that of the one it extends, which lies beside it or in the
-    package; tables are joined key by key."""
+    """Read a file and merge it over the file it extends, which is in the same folder or in the
+    package. Tables are merged key by key."""
     content = read_toml(path, "the recipe")
     parent = content.pop("extends", None)
     if parent is None:
@@ -272,5 +273,5 @@ def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lines(content: Mapping[str, Any]) -> list[str]:
-    """JSON's numbers, booleans, texts and lists are TOML's."""
+    """Write TOML lines; JSON's numbers, booleans, strings and lists are valid TOML."""
     return [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in content.items()]

@@ -1,4 +1,4 @@
-"""A table as a Markdown page, from the records alone."""
+"""A table as a Markdown page, generated from the records alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ was not measured, or is not in the paper. `tu-nested` has no published figure.
 
 
 def to_markdown(table: str, parts: Sequence[Part], command: str, quick: bool = False) -> str:
-    """The page of a table."""
+    """Return the page of a table."""
     records = used(parts)
     lines = [f"# {table}: {TABLES[table]}{' (QUICK)' if quick else ''}", ""]
     if quick:
@@ -51,7 +51,7 @@ def to_markdown(table: str, parts: Sequence[Part], command: str, quick: bool = F
 
 
 def _gains(parts: Sequence[Part]) -> list[str]:
-    """Where GPNN pays, in a sentence and a table, before everything else."""
+    """Summarise where GPNN improves the results, in a sentence and a table at the top."""
     gains = gains_of(parts)
     head = ["dataset", "model", *(f"gain over {name} (p)" for name in RIVALS.values())]
     lines = [_verdict(parts, gains), "", *_rule(head)]
@@ -69,7 +69,7 @@ def _gains(parts: Sequence[Part]) -> list[str]:
 
 
 def _verdict(parts: Sequence[Part], gains: Sequence[Gain]) -> str:
-    """Where the partition adds something: over the widened base and, where it was trained, over
+    """State where the partition improves on the widened base and, if it was trained, on GPNN with
     one part."""
     pays, adds_nothing, open_ = [], [], []
     for part in parts:
@@ -112,7 +112,7 @@ def _p(value: float) -> str:
 
 
 def made_with(records: Iterable[dict[str, Any]]) -> str:
-    """Commits, devices and versions of the records, in one sentence."""
+    """Describe commits, devices and versions of the records in one sentence."""
     held = list(records)
     if not held:
         return "No run is finished yet."
@@ -124,7 +124,8 @@ def made_with(records: Iterable[dict[str, Any]]) -> str:
 
 
 def spent(records: Iterable[dict[str, Any]]) -> str:
-    """The time that the records took: a training counts once, however many protocols read it."""
+    """Return the computing time of the records. A training that several protocols share counts
+    once."""
     jobs = {r["key"].partition(":")[0]: r for r in records}.values()
     hours = sum(r["seconds"] + r.get("about", {}).get("prepare_seconds", 0) for r in jobs) / 3600
     return f"{hours:.1f} h of computing" if hours >= 1 else f"{60 * hours:.1f} min of computing"
@@ -136,7 +137,7 @@ def _controls(table: str) -> list[str]:
 
 
 def protocols_of(parts: Sequence[Part]) -> list[str]:
-    """The rule of every protocol, with its warning."""
+    """List the rule of every protocol, with its warning."""
     lines = []
     for name in dict.fromkeys(part.protocol for part in parts):
         rule = get_protocol(name)
@@ -146,7 +147,7 @@ def protocols_of(parts: Sequence[Part]) -> list[str]:
 
 
 def overview(parts: Sequence[Part]) -> list[str]:
-    """Methods by datasets: measured, and the paper's figure in brackets."""
+    """Return a table of methods by datasets: measured figures, the paper's figures in brackets."""
     titles = list(dict.fromkeys(entry.row.title for part in parts for entry in part.entries))
     head = ["method", *(markdown(part.title) for part in parts)]
     lines = [f"## {parts[0].protocol}", "", *_warning(parts[0].protocol), *_rule(head)]
@@ -163,7 +164,8 @@ def overview(parts: Sequence[Part]) -> list[str]:
 
 
 def below(parts: Sequence[Part]) -> list[str]:
-    """The cells that are worse than the paper's by more than their deviations."""
+    """List the cells that are worse than the paper's by more than one combined standard
+    deviation."""
     compared, rows = 0, []
     for part in parts:
         for entry in part.entries:
@@ -203,7 +205,7 @@ def _details(parts: Sequence[Part]) -> list[str]:
 
 
 def _recipes(part: Part) -> list[str]:
-    """What the models were trained with; once, or for every base where it differs."""
+    """Describe the recipes of the models: once, or for every base if they differ."""
     differing: dict[str, list[str]] = {}
     for base, recipe in part.recipes.items():
         differing.setdefault(_recipe(recipe, base in PEERS), []).append(base)

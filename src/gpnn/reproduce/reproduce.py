@@ -1,4 +1,4 @@
-"""The tables of the paper: run the jobs that have no records yet."""
+"""Run the jobs of the paper's tables that have no records yet."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Reproduced", "reproduce"]
 
 @dataclass(frozen=True)
 class Reproduced:
-    """What came of it: trainings that were finished before, and how the others went."""
+    """Number of trainings that were finished before, and the outcome of the others."""
 
     already: int
     outcome: Outcome
@@ -54,29 +54,29 @@ def reproduce(
         out: the folder of the records.
         only: patterns ``dataset/method/scheme/interactions``; all if empty.
         data: the folder with datasets.
-        quick: a small sample, marked as such.
-        processes: jobs at once; one, or as many as a cluster has room for.
+        quick: run a small sample; its records are marked.
+        processes: number of concurrent jobs; by default one, or as many as fit on the cluster.
         engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see ``gpnn.ray_engine``.
-        minutes: after which no more work is begun, and running work is stored and stopped.
+        minutes: time limit; afterwards no new work starts, and running work is saved and stopped.
         fresh: discard existing records and start over.
-        recipes: in place of the package's, by name.
-        added: datasets and base GNNs of the user's.
-        protocols: train for these alone; all if empty.
-        watch: is told of every job.
-        planned: is called with the jobs to run, how many are finished already, and what time
-            those took.
-        tell: is called with what is being counted.
+        recipes: recipes that replace those of the package, by name.
+        added: datasets and base GNNs of the user.
+        protocols: train for these protocols only; all if empty.
+        watch: callbacks for every job.
+        planned: called with the jobs to run, the number of finished jobs, and the time that those
+            took.
+        tell: called with the name of what is being counted.
     """
     end = None if minutes is None else time.time() + 60 * minutes
     trained = [table for table in tables if table in TABLES]
     counted = [table for table in tables if table not in TABLES]
-    counted_only = only if not trained else ()  # beside trained tables, ``only`` speaks of those
+    counted_only = only if not trained else ()  # ``only`` refers to trained tables if there are any
     runs = Runs(out)
     jobs = jobs_of(trained, only, quick, recipes or {}, added, protocols) if trained else []
     records = runs.read()
     missing = [job for job in jobs if fresh or not is_done(job, records)]
     if missing and engine == LOCAL:
-        pick_device(device)  # a device that is not there is refused before the first job
+        pick_device(device)  # fail before the first job if the device is not available
     if fresh:
         keys = {job.key for job in jobs}
         if counted:

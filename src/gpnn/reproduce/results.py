@@ -1,4 +1,4 @@
-"""The results of a table, put together from the records: nothing here is typed by hand."""
+"""The results of a table, computed from the records alone."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Entry:
         row: the model.
         record: its line in ``runs.jsonl``, or ``None``.
         paper: the published figure, or ``None``.
-        over_base, over_wide, over_one_part: of GPNN, the gain over its base at the same width, at
-            the same number of parameters, and over GPNN on one part: positive is better; ``None``
-            where a record is missing.
+        over_base, over_wide, over_one_part: for GPNN, the gain over its base at the same width,
+            over its base with the same number of parameters, and over GPNN with one part. Positive
+            is better; ``None`` if a record is missing.
     """
 
     row: Row
@@ -43,7 +43,8 @@ class Entry:
 
     @property
     def measured(self) -> Summary | None:
-        """Mean, deviation and error in the paper's unit: per cent, or the error itself."""
+        """Mean, standard deviation and standard error in the paper's unit: per cent, or the metric
+        itself."""
         if self.record is None:
             return None
         factor = unit(self.record["metric"])
@@ -56,8 +57,8 @@ class Part:
     """A dataset of a table under one protocol.
 
     Attributes:
-        column, protocol: which.
-        recipes: of every base GNN, or of every model where each has its own.
+        column, protocol: the dataset and the protocol.
+        recipes: the recipe of every base GNN, or of every model if each has its own.
         entries: the models.
         quoted: published figures of methods that are not measured.
     """
@@ -74,12 +75,12 @@ class Part:
 
     @property
     def digits(self) -> int:
-        """Decimals that are shown."""
+        """Number of decimals shown."""
         return 3 if self.protocol == "zinc" else 2
 
 
 def unit(metric: str) -> float:
-    """Accuracy and ROC-AUC are told in per cent."""
+    """Return the factor for reports: accuracy and ROC-AUC are reported in per cent."""
     return 100.0 if higher_is_better(metric) else 1.0
 
 
@@ -90,7 +91,7 @@ def collect(
     recipes: Mapping[str, Recipe] | None = None,
     added: Additions = NOTHING,
 ) -> list[Part]:
-    """Every dataset and protocol of a table, with the records there are."""
+    """Return every dataset and protocol of a table with the available records."""
     return [
         _part(table, column, protocol, records, quick, recipes)
         for column in columns(table, added)
@@ -137,7 +138,8 @@ def _part(
 
 
 def _wide(found: Mapping[Row, Record | None], row: Row) -> Record | None:
-    """The base with as many parameters as a GPNN; where there is one for all GPNN, that."""
+    """Return the base with as many parameters as a GPNN; if there is only one for all GPNNs, that
+    one."""
     wide = [other for other in found if other.wide and other.base == row.base]
     return found.get(row.widened) if len(wide) != 1 else found[wide[0]]
 
@@ -153,10 +155,10 @@ def _published(table: str, protocol: str, dataset: str, row: Row) -> Figure | No
 
 
 def gain(record: Record | None, other: Record | None) -> Summary | None:
-    """How much better a model is than another, from the differences of every fold and seed.
+    """Return the gain of a model over another, from the differences of every fold and seed.
 
     Positive is better, for errors too. The standard error comes from the folds, each averaged over
-    its seeds (seeds of one fold share their test part), or from the seeds where there is one fold.
+    its seeds (seeds of one fold share their test part), or from the seeds if there is one fold.
     Models that were trained on different data are not compared.
     """
     if record is None or other is None or record.get("data") != other.get("data"):
@@ -172,7 +174,7 @@ def gain(record: Record | None, other: Record | None) -> Summary | None:
 
 
 def deviations(measured: Summary | None, paper: Figure | None) -> float | None:
-    """The difference to the paper in units of the combined standard deviation."""
+    """Return the difference to the paper in units of the combined standard deviation."""
     if measured is None or paper is None or measured.std is None:
         return None
     combined = math.hypot(measured.std, paper.std)
@@ -180,8 +182,8 @@ def deviations(measured: Summary | None, paper: Figure | None) -> float | None:
 
 
 def shortfall(entry: Entry) -> float | None:
-    """How much worse than the paper's a figure is, in combined standard deviations; negative where
-    it is better."""
+    """Return how much worse a figure is than the paper's, in combined standard deviations;
+    negative if it is better."""
     away = deviations(entry.measured, entry.paper)
     if away is None or entry.record is None:
         return None
@@ -189,7 +191,7 @@ def shortfall(entry: Entry) -> float | None:
 
 
 def used(parts: Sequence[Part]) -> list[Record]:
-    """The records that stand in a table."""
+    """Return the records that a table uses."""
     return [entry.record for part in parts for entry in part.entries if entry.record is not None]
 
 

@@ -6,7 +6,7 @@ values from the curves and makes one **record**, a line of ``runs.jsonl``.
 
     job ── samples, protocol.replicas ──> replicas ── train ──> curves ── protocol.choose ──> record
 
-Replicas are trained in pieces, and finished pieces are kept: a run that was interrupted resumes.
+Replicas are trained in pieces, and finished pieces are kept, so that an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ __all__ = [
 ]
 
 CURVES = "curves.npz"
-"""Of a piece, in its folder."""
+"""File with the curves of a piece, in its folder."""
 
 Progress = Callable[[float], bool]
-"""Called with the share that is done, 0 where there is nothing to report; returns whether to
+"""Called with the completed share, or 0 if there is nothing to report; returns whether to
 continue."""
 
 
 def is_done(job: Job, records: dict[str, Any]) -> bool:
-    """Whether every protocol of the job has its record."""
+    """Return whether every protocol of the job has its record."""
     return all(record_key(job, protocol) in records for protocol in family(job.family))
 
 
@@ -76,10 +76,10 @@ def run_job(
     """Write the records of a job into ``runs.jsonl``; an interrupted training is resumed.
 
     Args:
-        progress: called with the share of the training that is done, from 0 to 1.
-        deadline: by ``time.time()``; :class:`OutOfTime` is raised after it.
-        wait: for another process that runs this job; else ``False`` is returned.
-        prefetch: where the job may have been prepared already.
+        progress: called with the completed share of the training, from 0 to 1.
+        deadline: a ``time.time()`` value; :class:`OutOfTime` is raised after it.
+        wait: wait for another process that runs this job; otherwise return ``False``.
+        prefetch: may contain the prepared job.
     """
     runs = Runs(out)
     lock = runs.out / "work" / f"{job.key}.lock"
@@ -102,14 +102,14 @@ def run_job(
 
 @dataclass(eq=False)
 class PreparedJob:
-    """A job up to its training.
+    """A job that is ready to train.
 
     Attributes:
-        setup, options: what all replicas share, and the fields of the network.
+        setup, options: the state shared by all replicas, and the fields of the network.
         replicas: all models.
-        schedule: of the training.
+        schedule: the training schedule.
         resident: whether batches will be assembled on the device.
-        first: the first piece, where it was staged ahead and is not yet taken.
+        first: the first piece, if it was staged in advance and is not yet taken.
     """
 
     setup: Setup
@@ -121,7 +121,7 @@ class PreparedJob:
 
     @cached_property
     def piece(self) -> int:
-        """Replicas of a piece, at most."""
+        """Maximum number of replicas in a piece."""
         if not self.resident:
             return PIECE
         models = list(self.replicas.values())
@@ -139,7 +139,7 @@ class PreparedJob:
         ]
 
     def staged(self, number: int) -> Staged:
-        """A piece, ready to train."""
+        """Return a piece that is ready to train."""
         first, self.first = self.first, None
         if number == 0 and first is not None:
             return first
@@ -148,7 +148,7 @@ class PreparedJob:
 
 
 def prepare_job(job: Job, data: str | None = None, device: str = "auto") -> PreparedJob:
-    """Load the data of a job, make its replicas, partition the graphs."""
+    """Load the data of a job, create its replicas and partition the graphs."""
     samples = load_data(job.recipe, data, job.quick)
     options = sized_options(samples, job)
     replicas = family(job.family)[0].replicas(samples, job.recipe, job.quick, data)
@@ -164,8 +164,8 @@ def prepare_ahead(
     device: str = "auto",
     over: Callable[[], bool] = lambda: False,
 ) -> PreparedJob | None:
-    """All of a job that can be done before its turn, or ``None`` where it is trained already, or
-    where nobody will take it (``over``)."""
+    """Do all the work of a job that can be done in advance. Return ``None`` if the job is already
+    trained or no longer needed (``over``)."""
     runs = Runs(out)
     if runs.load_curves(runs.curves_path(job.key)) is not None:
         return None
@@ -185,7 +185,7 @@ def _train(
     device: str,
     progress: Progress,
 ) -> None:
-    """Train all pieces and store their curves as one."""
+    """Train all pieces and store their curves in one file."""
     began = time.perf_counter()
     if prepared is None:
         prepared = prepare_job(job, data, device)
@@ -218,8 +218,8 @@ def _train_piece(
     progress: Progress,
     began: float,
 ) -> Curves:
-    """Curves of some replicas, read if they are stored, else trained and stored; ``began``: since
-    when they are waited for."""
+    """Return the curves of some replicas: stored curves if there are any, else train the replicas
+    and store their curves. The waiting time is counted from ``began``."""
     path = folder / CURVES
     stored = runs.load_curves(path)
     if stored is not None:
@@ -243,7 +243,7 @@ def _train_piece(
 
 
 def _folder(runs: Runs, job: Job, prepared: PreparedJob, number: int) -> Path:
-    """Where a piece is trained; pieces of another size are others."""
+    """Return the folder in which a piece is trained; it depends on the piece size."""
     size = "" if prepared.piece == PIECE else f"{prepared.piece}-"
     return runs.work(job.key) / f"piece-{size}{number}"
 
@@ -260,7 +260,7 @@ def _watched(report: Callable[[float], None] | None, deadline: float | None) -> 
 def _record(
     job: Job, protocol: Protocol, members: list[Member], curves: Curves, facts: dict[str, Any]
 ) -> dict[str, Any]:
-    """One line of ``runs.jsonl``."""
+    """Return one line of ``runs.jsonl``."""
     measured = protocol.choose(members, curves)
     return {
         "key": record_key(job, protocol),

@@ -1,8 +1,7 @@
-"""The record of all runs: ``runs.jsonl``, one line each, beside ``curves/KEY.npz``.
+"""The records of all runs: ``runs.jsonl``, one line each, next to ``curves/KEY.npz``.
 
-A line is written whole or not at all, by one process at a time, and every key once. A process that
-is killed in the middle of a line leaves a torn last one: readers pass it over, and the next writer
-removes it.
+Only one process writes at a time, and every key is written once. A process that is killed in the
+middle of a line leaves an incomplete last line: readers skip it, and the next writer removes it.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ class Runs:
         self.path = self.out / "runs.jsonl"
 
     def read(self) -> dict[str, Record]:
-        """Every record by its key; a torn last line does not count."""
+        """Return every record by its key; an incomplete last line is skipped."""
         return self._read()[0]
 
     def _read(self) -> tuple[dict[str, Record], Lines]:
-        """The records, and the lines they came from."""
+        """Return the records and the lines they came from."""
         if not self.path.exists():
             return {}, Lines([], 0, 0)
         fix = "Fix or remove the line; what it held is computed again."
@@ -57,7 +56,7 @@ class Runs:
         return records, lines
 
     def append(self, record: Record) -> bool:
-        """Add a record, unless its key is there; whether it was added."""
+        """Add a record unless its key exists; return whether it was added."""
         line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
         with locked(self.out / ".runs.lock"), writing(self.path):
             records, lines = self._read()
@@ -78,7 +77,7 @@ class Runs:
         return True
 
     def forget(self, keys: Collection[str]) -> None:
-        """Remove records and curves of jobs, and what was begun of them."""
+        """Remove records, curves and unfinished work of jobs."""
         with locked(self.out / ".runs.lock"):
             kept = [r for key, r in self.read().items() if key.partition(":")[0] not in keys]
             if self.path.is_file():
@@ -98,7 +97,7 @@ class Runs:
     def save_curves(
         self, path: Path, members: Sequence[Member], curves: Curves, about: Record
     ) -> None:
-        """Write curves, who is who among their rows, and what else is known of the training."""
+        """Write curves, the members that their rows belong to, and other facts on the training."""
         facts = {
             "metric": curves.metric,
             "parameters": curves.parameters,
@@ -112,8 +111,8 @@ class Runs:
         write_arrays(path, {**arrays, "facts": np.array(json.dumps(facts))})
 
     def load_curves(self, path: Path) -> tuple[list[Member], Curves, Record] | None:
-        """What :meth:`save_curves` wrote; ``None`` where there is nothing, or a damaged file, which
-        is said and computed again."""
+        """Read what :meth:`save_curves` wrote. Return ``None`` if the file is missing or damaged;
+        a damaged file is reported and computed again."""
         if not path.is_file():
             return None
         try:
@@ -163,7 +162,7 @@ _COUNT = Table(
 
 
 class _Record:
-    """A line of ``runs.jsonl``: of a training, or of counted partitions."""
+    """A line of ``runs.jsonl``: the record of a training or of counted partitions."""
 
     def read(self, name: str, value: Any) -> Record:
         known = value if isinstance(value, dict) else {}
@@ -182,4 +181,4 @@ FACTS = Table(
     },
     more=Anything(),
 )
-"""What is stored with curves."""
+"""Facts that are stored with curves."""

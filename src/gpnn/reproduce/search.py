@@ -1,10 +1,9 @@
-"""A search for a recipe, on validation samples alone, by successive halving
-(:mod:`gpnn.train.halving`). Settings that differ in step size, decay or dropout alone are trained
-side by side as replicas of one set. The best of the last rung becomes the recipe.
+"""Search for a recipe on validation samples alone, by successive halving
+(:mod:`gpnn.train.halving`). Settings that differ only in step size, decay or dropout are trained
+side by side as replicas of one set. The best setting of the last rung becomes the recipe.
 
-No model is given a test sample. On a TU collection the validation graphs of one fold are test
-graphs of another; what is found so is a recipe, not a result. ``tu-nested`` remains the result to
-report.
+No model sees a test sample. On a TU collection, however, the validation graphs of one fold are test
+graphs of another, so the search yields a recipe, not a result. Report ``tu-nested`` as the result.
 """
 
 from __future__ import annotations
@@ -51,8 +50,8 @@ BEST = "best.toml"
 
 @dataclass(frozen=True)
 class Searched:
-    """All finished trials and the best of the last rung reached, whose recipe lies at ``path``;
-    ``complete`` where the last rung is finished."""
+    """All finished trials and the best trial of the last rung reached. Its recipe is at ``path``;
+    ``complete`` is true if the last rung is finished."""
 
     metric: str
     trials: tuple[Trial, ...]
@@ -73,22 +72,22 @@ def run_search(
     samples: Samples | None = None,
     engine: str = LOCAL,
 ) -> Searched:
-    """Run or resume the search in ``out`` until it is complete or the time is spent.
+    """Run or resume the search in ``out`` until it is complete or out of time.
 
     Args:
-        minutes: after which the current training is interrupted; the search can be resumed.
-        fresh: forget the search in the folder.
-        progress: called with a rung, the numbers of the trials at work, and the share of their
-            training that is done.
-        finished: called with every trial that is new.
-        samples: what is trained on, instead of the dataset of the recipe.
-        engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see ``gpnn.ray_engine``; every set of
-            trials is a task of its own there.
+        minutes: time limit; the current training is interrupted, and the search can be resumed.
+        fresh: discard the search in the folder.
+        progress: called with a rung, the numbers of the running trials, and the completed share of
+            their training.
+        finished: called with every new trial.
+        samples: training data that replaces the dataset of the recipe.
+        engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see ``gpnn.ray_engine``; on Ray, every
+            set of trials is a separate task.
     """
     if minutes is not None and not minutes > 0:
         raise InputError(f"The minutes of a search must be above 0; got {minutes}.")
     if engine == LOCAL or device != "cuda":
-        pick_device(device)  # what no trial could do is said before the first
+        pick_device(device)  # fail before the first trial if the device is not available
     out, deadline = Path(out), None if minutes is None else time.time() + 60 * minutes
     with cluster(engine), search_folder(out, fresh, BEST):
         own = samples if samples is not None else load_data(search.recipe, data, search.quick)
@@ -121,10 +120,10 @@ def run_search(
 
 @dataclass(frozen=True)
 class _Away:
-    """Trials on the machines of a cluster; the log is written here alone.
+    """Trials on the machines of a cluster; only this process writes the log.
 
     Attributes:
-        given: the samples, or what the data that a machine has itself must be.
+        given: the samples, or the digest that the data on each machine must match.
     """
 
     search: Search
@@ -180,7 +179,7 @@ def _train_away(
     folder: Path,
     tell: Callable[[float], None],
 ) -> list[Trial] | None:
-    """At a machine of a cluster: the trials, or ``None`` where they are out of time."""
+    """Train trials on a machine of a cluster; return ``None`` if they are out of time."""
     if deadline is not None and time.time() >= deadline:
         return None
     data = data if data and Path(data).is_dir() else None
@@ -200,7 +199,7 @@ def _train_away(
 
 
 def best_recipe(search: Search, best: Trial, metric: str) -> str:
-    """The recipe of a trial as a file, with a comment on its origin."""
+    """Return the recipe of a trial as TOML, with a comment on its origin."""
     spread = "" if best.std is None else f" ± {best.std:.4f}"
     head = [
         f"# Found by a search: trial {best.number} of {search.trials}, {search.per_trial} models "
@@ -217,7 +216,7 @@ def best_recipe(search: Search, best: Trial, metric: str) -> str:
 def _sets(
     search: Search, settings: dict[int, dict[str, object]], alive: Sequence[int], rung: int
 ) -> list[list[int]]:
-    """The trials that are trained side by side: those with equal networks and schedules."""
+    """Group trials with equal networks and schedules, which are trained side by side."""
     found: dict[str, list[int]] = {}
     for number in alive:
         recipe = rung_recipe(search, settings[number], rung).to_dict()
@@ -228,7 +227,7 @@ def _sets(
 
 
 def _best(log: TrialLog, metric: str) -> Trial | None:
-    """The best trial of the last rung that any finished."""
+    """Return the best trial of the last rung with a finished trial."""
     for rung in range(len(RUNGS), 0, -1):
         best = ranked([trial for trial in log.trials if trial.rung == rung], metric)
         if best:

@@ -1,4 +1,4 @@
-"""What a search chooses from: the paper's ranges, or a TOML file of the user's own.
+"""The space of a search: the paper's ranges, or a TOML file of the user.
 
 A file gives fields of a recipe either as a list of choices or as a range::
 
@@ -6,7 +6,7 @@ A file gives fields of a recipe either as a list of choices or as a range::
     dropout = {low = 0.0, high = 0.6}
     lr = {low = 1e-4, high = 1e-2, log = true}
 
-Everything else stays as the recipe has it.
+All other fields keep the value of the recipe.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _FIELDS = _WHOLE | _REAL | {"cosine", *NETWORK}
 
 @dataclass(frozen=True)
 class Range:
-    """All numbers from ``low`` to ``high``, evenly or (``log``) evenly in their logarithm."""
+    """Numbers from ``low`` to ``high``, uniform or (``log``) log-uniform."""
 
     low: float
     high: float
@@ -63,7 +63,7 @@ class SearchSpace:
 
     @classmethod
     def parse(cls, content: Mapping[str, Any], recipe: Recipe) -> SearchSpace:
-        """The space of a table, every value of it checked by the recipe it would go into."""
+        """Parse a table; the recipe checks every value."""
         refuse_unknown(content, "a search space", _FIELDS)
         found: dict[str, tuple[Any, ...] | Range] = {}
         for name, given in content.items():
@@ -75,12 +75,12 @@ class SearchSpace:
         return cls(found)
 
     def without(self, *names: str) -> SearchSpace:
-        """The space without fields that would change nothing."""
+        """Return the space without the given fields."""
         return SearchSpace({k: v for k, v in self.dimensions.items() if k not in names})
 
     @property
     def _choices(self) -> dict[str, Sequence[Any]] | None:
-        """All values of every field, or ``None`` where a field has more than can be told."""
+        """All values of every field, or ``None`` if a field is continuous."""
         found: dict[str, Sequence[Any]] = {}
         for name, choice in self.dimensions.items():
             if isinstance(choice, tuple):
@@ -93,16 +93,16 @@ class SearchSpace:
 
     @property
     def size(self) -> float:
-        """How many different trials there can be."""
+        """Number of different trials."""
         choices = self._choices
         return math.inf if choices is None else math.prod(map(len, choices.values()))
 
     def at_most(self, trials: int) -> int:
-        """So many trials, or as many as can differ."""
+        """Return the number of trials, limited to the size of the space."""
         return int(min(trials, self.size))
 
     def draw(self, count: int, seed: int, recipe: Recipe) -> list[dict[str, Any]]:
-        """Different settings: the recipe's own, where the space has it, then random ones."""
+        """Draw different settings: the recipe's own if the space contains it, then random ones."""
         own = {name: getattr(recipe, name) for name in self.dimensions}
         found = [own] if self.holds(own) else []
         rng = random.Random(seed)
@@ -113,7 +113,7 @@ class SearchSpace:
         return found[:count]
 
     def holds(self, values: Mapping[str, Any]) -> bool:
-        """Whether a setting lies in the space."""
+        """Return whether the space contains a setting."""
         return all(
             choice.low <= values[name] <= choice.high
             if isinstance(choice, Range)
@@ -122,7 +122,7 @@ class SearchSpace:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As the file has it."""
+        """Return the space in the form of the file."""
         return {
             name: list(choice)
             if isinstance(choice, tuple)
@@ -138,7 +138,7 @@ class SearchSpace:
 
 
 def _draw(name: str, choice: tuple[Any, ...] | Range, rng: random.Random) -> Any:
-    """A value of a field."""
+    """Draw a value of a field."""
     if not isinstance(choice, Range):
         return rng.choice(choice)
     if choice.log:
@@ -150,7 +150,7 @@ def _draw(name: str, choice: tuple[Any, ...] | Range, rng: random.Random) -> Any
 
 
 def read_space(path: str | Path | None, recipe: Recipe) -> SearchSpace:
-    """The space of a file, or the paper's."""
+    """Read the space from a file; without a file, return the paper's."""
     if path is None:
         return SearchSpace.parse(PAPER_SPACE, recipe)
     path = Path(path)

@@ -1,9 +1,9 @@
-"""Trials of a search: settings that are trained side by side, on training samples, and measured on
+"""Trials of a search: settings that are trained side by side on training samples and evaluated on
 validation samples alone.
 
 The models are those of the honest protocol of the dataset (``tu-nested``, ``ogb``, ``zinc`` or
-``node``) with the test part taken away. The value of a trial is the best epoch of their *mean*
-validation curve, so that one epoch counts for all.
+``node``) without the test part. The value of a trial is the best epoch of their *mean* validation
+curve, so that all models use the same epoch.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ PER_REPLICA = ("lr", "weight_decay", "dropout")
 
 @dataclass(frozen=True)
 class Search:
-    """What is searched.
+    """Specification of a search.
 
     Attributes:
-        recipe: where every field that is not searched comes from.
+        recipe: the source of every field that is not searched.
         row: the model.
-        space: what is chosen from.
-        trials: settings that are tried, the recipe's own first, where the space has it.
-        models: per trial: folds, splits or seeds of the protocol.
-        share: of the recipe's epochs that the last rung gets.
-        seed: of the draw of settings.
-        quick: a small sample of graphs and epochs, to see that it works.
+        space: the search space.
+        trials: number of settings; the recipe's own comes first, if the space contains it.
+        models: models per trial: folds, splits or seeds of the protocol.
+        share: share of the recipe's epochs in the last rung.
+        seed: random seed of the settings.
+        quick: use a small sample of graphs and epochs, to check that the search runs.
     """
 
     recipe: Recipe
@@ -75,15 +75,15 @@ class Search:
 
     @property
     def per_trial(self) -> int:
-        """Models that a trial trains."""
+        """Number of models per trial."""
         return min(self.models, QUICK_MODELS) if self.quick else self.models
 
     def settings(self) -> list[dict[str, Any]]:
-        """The values of every trial: the recipe's own, then random ones, all different."""
+        """Return the values of every trial: the recipe's own, then random ones, all different."""
         return self.space.draw(self.trials, self.seed, self.recipe)
 
     def to_dict(self) -> dict[str, Any]:
-        """What makes it this search and no other."""
+        """Return everything that identifies the search."""
         options = ("trials", "models", "share", "seed", "quick")
         return {
             "recipe": self.recipe.to_dict(),
@@ -94,7 +94,8 @@ class Search:
 
 
 def rung_recipe(search: Search, values: Mapping[str, Any], rung: int) -> Recipe:
-    """The recipe of a trial in a rung, counted from 1: the whole schedule in fewer epochs."""
+    """Return the recipe of a trial in a rung, counted from 1: the whole schedule, scaled to fewer
+    epochs."""
     recipe = replace(search.recipe, bases={}, **values)
     whole = min(recipe.epochs, QUICK_EPOCHS) if search.quick else recipe.epochs
     epochs = max(1, round(whole * search.share * RUNGS[rung - 1]))
@@ -111,7 +112,7 @@ def rung_recipe(search: Search, values: Mapping[str, Any], rung: int) -> Recipe:
 def validation_replicas(
     search: Search, recipe: Recipe, samples: Samples, data: str | None = None
 ) -> list[Replica]:
-    """The models of a trial; their test parts are empty."""
+    """Return the models of a trial; their test parts are empty."""
     official = "tu-nested" if samples.split is None else "ogb"
     protocol = get_protocol("node" if samples.task.node_level else official)
     count = search.per_trial
@@ -123,7 +124,7 @@ def validation_replicas(
 
 
 def trial_folder(out: Path, rung: int, settings: Sequence[Mapping[str, Any]]) -> Path:
-    """Where the checkpoint of trials that are trained side by side lies."""
+    """Return the folder for the checkpoint of trials that are trained side by side."""
     return out / "work" / key_of([rung, *map(dict, settings)])
 
 
@@ -138,8 +139,8 @@ def train_trials(
     device: str,
     progress: Callable[[int, int], bool],
 ) -> list[Trial]:
-    """Trials that differ in fields of a replica alone, trained as one set; ``progress`` says
-    whether to go on."""
+    """Train trials that differ only in fields of a replica as one set; ``progress`` returns whether
+    to continue."""
     began = time.perf_counter()
     recipes = [rung_recipe(search, values, rung) for values in settings]
     models = [validation_replicas(search, recipe, samples, data) for recipe in recipes]
@@ -156,7 +157,7 @@ def train_trials(
             progress,
             train_replicas,
         )
-    except InputError as error:  # too large for the memory, say
+    except InputError as error:  # for example, too large for the memory
         if len(numbers) > 1:
             each = zip(numbers, settings, strict=True)
             rest = (rung, samples, out, data, device, progress)

@@ -1,4 +1,5 @@
-"""The table ``statistics``: partitions of the OGB molecules, and all datasets, beside the paper."""
+"""The table ``statistics``: partitions of the OGB molecules, and all datasets, compared with the
+paper."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ Record = dict[str, Any]
 def shares(
     records: Mapping[str, Record], quick: bool
 ) -> list[tuple[str, str, float | None, float]]:
-    """(dataset, scheme, measured, paper): cross edges in per cent of all edges."""
+    """Return (dataset, scheme, measured, paper): cross edges in per cent of all edges."""
     found = []
     for row in published("partitions"):
         record = records.get(key(row["dataset"], row["scheme"], quick))
@@ -31,7 +32,7 @@ def shares(
 def to_markdown(
     records: Mapping[str, Record], command: str, quick: bool = False, data: str | None = None
 ) -> str:
-    """The page."""
+    """Return the page in Markdown."""
     rows = [(row, key(row["dataset"], row["scheme"], quick)) for row in published("partitions")]
     used = [records[name] for _, name in rows if name in records]
     lines = [

@@ -1,8 +1,8 @@
 """The search of ``gpnn train --effort thorough``: settings for one table, on its validation part.
 
-It is ``run_search`` with the split of the training as the official one
-and no test part, over a small space around the defaults. All of it is kept in the folder ``search``
-of the model, and is resumed there.
+It calls ``run_search`` with the split of the training as the official split and without a test
+part, over a small space around the defaults. The search is stored in the folder ``search`` of the
+model and can be resumed.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def search_table(
     finished: Callable[[Trial], None] | None = None,
     fresh: bool = False,
 ) -> tuple[dict[str, Any], dict[str, Any], Searched]:
-    """The fields of the network and of the training that are best on the validation part.
+    """Return the fields of the network and of the training that are best on the validation part.
 
     Args:
-        model, train: where every field that is not searched comes from.
-        minutes: after which the best so far is taken.
+        model, train: the source of every field that is not searched.
+        minutes: time limit; afterwards the best setting so far is used.
     """
     structure, rest = Structure.split(model)
     if not rest.get("gpnn", True):
@@ -123,14 +123,14 @@ def search_estimator(
     folder: str | Path | None = None,
     parts: Any = None,
 ) -> Estimator:
-    """What ``gpnn train --effort thorough`` searches, for an estimator: a copy, not fitted, with
-    the setting that is best on its validation part, and five networks at least.
+    """Run the search of ``gpnn train --effort thorough`` for an estimator. Return an unfitted copy
+    with the setting that is best on the validation part, and at least five networks.
 
     Args:
-        estimator: where every parameter that is not searched comes from.
-        X, y, parts: as ``fit`` takes them.
-        minutes: after which the best so far is taken.
-        folder: where the search is kept, and resumed; nowhere by default.
+        estimator: the source of every parameter that is not searched.
+        X, y, parts: data as for ``fit``.
+        minutes: time limit; afterwards the best setting so far is used.
+        folder: folder in which the search is stored and resumed; not stored by default.
 
     >>> from gpnn import GPNNRegressor, search_estimator
     >>> model = search_estimator(GPNNRegressor(effort="thorough"), smiles, y)  # doctest: +SKIP

@@ -1,5 +1,5 @@
-"""The tables of the paper and two of our own (``tuned``, ``seeds``): their datasets, models,
-protocols, and the jobs they need."""
+"""The tables of the paper and three additional tables (``tuned``, ``seeds``, ``peers``): their
+datasets, models, protocols and jobs."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ PAPER = {
     "interactions": "kinds of interactions on TU collections",
     "regression": "regression on ZINC-12k, resampled train",
 }
-"""The paper's tables that are trained."""
+"""The paper's tables that need training."""
 
 OWN = {
     "tuned": "molecules, every model with a recipe of its own search",
     "seeds": "TU collections, 30 seeds",
     "peers": "GIN, GPNN and the methods of the paper's tables, with what they cost",
 }
-"""Tables of ours: whether a gain is established, and the paper's peers side by side."""
+"""Additional tables: they test whether a gain is significant, and compare the paper's peers."""
 
 TABLES = {**PAPER, **OWN}
 
@@ -59,10 +59,10 @@ class Column:
     """A dataset of a table.
 
     Attributes:
-        table, dataset: as the paper has them.
-        protocols: that its models are measured by.
+        table, dataset: the names in the paper.
+        protocols: the protocols that evaluate its models.
         rows: the models that are trained; a GPNN comes after its base and its widened base.
-        quoted: methods whose published figures are shown where they are not measured.
+        quoted: methods whose published figures are shown if they are not measured.
     """
 
     table: str
@@ -78,7 +78,7 @@ class Column:
 
 
 def named(table: str) -> tuple[str, ...]:
-    """The tables that a name stands for."""
+    """Return the tables that a name stands for."""
     if table == "all":
         return ALL
     if table not in (*ALL, *OWN):
@@ -89,7 +89,7 @@ def named(table: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Additions:
-    """What a user adds to the tables: datasets as columns, base GNNs as rows."""
+    """Additions of the user to the tables: datasets as columns, base GNNs as rows."""
 
     datasets: tuple[str, ...] = ()
     bases: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ NOTHING = Additions()
 
 
 def columns(table: str, added: Additions = NOTHING) -> list[Column]:
-    """The datasets of a table, those of the user last."""
+    """Return the datasets of a table; the user's come last."""
     if table not in TABLES:
         named(table)
         raise InputError(f"The table {table} is counted, not trained.")
@@ -126,7 +126,8 @@ def columns(table: str, added: Additions = NOTHING) -> list[Column]:
 
 
 def _beside_peers(column: Column) -> tuple[Row, ...]:
-    """The peers of a column with GIN and one GPNN; nothing where there is no peer."""
+    """Return the peers of a column with GIN, widened GIN and one GPNN; nothing if it has no
+    peer."""
     gpnn = next((row for row in column.rows if row.gpnn and row.scheme == "core-degree"), None)
     kept = {row for row in column.rows if row.peer}
     if not kept or gpnn is None:
@@ -136,7 +137,7 @@ def _beside_peers(column: Column) -> tuple[Row, ...]:
 
 
 def _own_column(table: str, dataset: str) -> Column:
-    """A dataset that the paper does not have: GIN, widened GIN, and GPNN."""
+    """Return the column of a dataset that is not in the paper: GIN, widened GIN and GPNN."""
     from ..data.catalogue import get
 
     name = get(dataset).name
@@ -148,14 +149,14 @@ def _own_column(table: str, dataset: str) -> Column:
 
 
 def _compared() -> tuple[Row, ...]:
-    """GIN, widened GIN, and GPNN of two kinds."""
+    """Return GIN, widened GIN, and GPNN with two kinds of interactions."""
     models = [Row("GIN", "core-degree", kind) for kind in ("cross", "edges")]
     rows = dict.fromkeys(row for model in models for row in (model.plain, model.widened, model))
     return _sorted(rows)
 
 
 def own_protocols(dataset: str) -> tuple[str, ...]:
-    """How models are measured on a dataset of the user's: by its kind of labels and its split."""
+    """Return the protocols for a dataset of the user, inferred from its labels and its split."""
     from .data import load_samples_of
 
     samples = load_samples_of(dataset)
@@ -172,7 +173,7 @@ def own_protocols(dataset: str) -> tuple[str, ...]:
 
 
 def _with_bases(column: Column, bases: Sequence[str]) -> Column:
-    """With rows for base GNNs of the user's: alone, and under GPNN."""
+    """Add rows for base GNNs of the user: alone, and with GPNN."""
     if not bases:
         return column
     kinds = dict.fromkeys((row.scheme, row.interactions) for row in column.rows if row.gpnn)
@@ -206,7 +207,7 @@ def _column(table: str, dataset: str, held: Sequence[Cell]) -> Column:
 
 
 def _sorted(rows: Mapping[Row, None]) -> tuple[Row, ...]:
-    """By base, those of the paper first; the base before GPNN on it."""
+    """Sort by base, the paper's bases first; a base comes before GPNN on it."""
     known = [*NAMES, *dict.fromkeys(row.base for row in rows if row.base not in NAMES)]
     return tuple(sorted(rows, key=lambda row: (known.index(row.base), row.gpnn, row.wide)))
 
@@ -217,16 +218,16 @@ CONTROLS = {
         "without parts",
     }
 }
-"""Rows of a table that the paper does not have, and what they are for."""
+"""Rows of a table that are not in the paper, and their purpose."""
 
 _OF_PEERS = ("graph-classification", "regression")
 """The tables in which the paper quotes other methods."""
 
 _ALL_PEERS = ("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY")
-"""Datasets on which all peers are trained, those too that the paper does not quote there."""
+"""Datasets on which all peers are trained, even those that the paper does not quote there."""
 
 _BLIND = {("ZINC-edge-features", "GCN")}
-"""GCN does not read edge labels here: it would repeat its figure without them."""
+"""Left out: GCN does not read edge labels here and would repeat its figure without them."""
 
 
 def make_job(
@@ -237,8 +238,9 @@ def make_job(
     recipes: Mapping[str, Recipe] | None = None,
     table: str = "",
 ) -> Job:
-    """The job of a model on a dataset, by the recipes given, else by those of the package; a model
-    of ``tuned`` has a recipe of its own, ``seeds`` takes the recipe's own configuration."""
+    """Return the job of a model on a dataset, with the given recipe or else that of the package.
+    Each model of ``tuned`` has a separate recipe; ``seeds`` uses only the recipe's own
+    configuration."""
     recipe = (recipes or {}).get(dataset) or recipe_of(dataset, family)
     if table == "tuned":
         recipe = tuned_recipe(dataset, row) or recipe
@@ -249,7 +251,7 @@ def make_job(
 
 
 def recipe_of(dataset: str, family: str) -> Recipe:
-    """The package's recipe of a dataset; of a user's dataset that of the kind it belongs to."""
+    """Return the package's recipe of a dataset; a user's dataset gets a recipe for its kind."""
     if dataset in list_recipes():
         return load_recipe(dataset)
     return replace(load_recipe(_LIKE[family]), name=dataset, dataset=dataset, title=dataset)
@@ -257,7 +259,7 @@ def recipe_of(dataset: str, family: str) -> Recipe:
 
 _LIKE = {"tu": "MUTAG", "tu-nested": "MUTAG", "ogb": "ogbg-moltox21", "node": "Texas",
          "zinc": "ZINC-edge-features"}  # fmt: skip
-"""By family of protocols, the dataset whose recipe a user's dataset takes."""
+"""Family of protocols → the dataset whose recipe a user's dataset gets."""
 
 
 def jobs_of(
@@ -268,8 +270,8 @@ def jobs_of(
     added: Additions = NOTHING,
     protocols: Sequence[str] = (),
 ) -> list[Job]:
-    """The jobs of some tables, each once, those of a dataset after one another; with ``protocols``
-    those that serve one of them alone."""
+    """Return the jobs of some tables, each once and grouped by dataset; with ``protocols``, only
+    the jobs of their families."""
     if recipes and "tuned" in tables:
         raise InputError(
             "Every model of the table tuned has a recipe of its own: leave out --recipe. "
@@ -297,10 +299,10 @@ def jobs_of(
 
 
 def selected(column: Column, only: Sequence[str]) -> list[Row]:
-    """The rows that one of the patterns names, and the baselines of every GPNN among them.
+    """Return the rows that match one of the patterns, and the baselines of every GPNN among them.
 
-    A pattern is ``dataset/method/scheme/interactions``, where later parts may be left out. Every
-    part is compared without regard to case, and may hold ``*`` and ``?``.
+    A pattern is ``dataset/method/scheme/interactions``, where later parts may be left out. Parts
+    are case-insensitive and may contain ``*`` and ``?``.
     """
     chosen = {row for row in column.rows if not only or any(_fits(p, column, row) for p in only)}
     chosen |= {other for row in chosen if row.gpnn for other in (row.plain, row.widened)}

@@ -1,8 +1,8 @@
-"""The fair comparison: GPNN, GPNN on one part, the base GNN, and the base GNN with as many
-parameters, each with the recipe that its own search found in the same space with as many trials.
+"""The fair comparison of GPNN, GPNN with one part, the base GNN, and the base GNN with as many
+parameters. Each has the recipe of its own search, in the same space with the same number of trials.
 
 The recipes of the table ``tuned`` are ``recipes/tuned/DATASET/MODEL.toml``; the recipe that the
-searches of a dataset started from lies beside its folder.
+searches of a dataset started from is next to its folder.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ GPNN_ROW = Row("GIN", "core-degree", "cross")
 
 
 def compared_rows(row: Row) -> dict[str, Row]:
-    """A GPNN and the models it is compared with, by the names of their files. GPNN comes first: the
-    widened base takes its number of parameters."""
+    """Return a GPNN and the models it is compared with, by the names of their files. GPNN comes
+    first because the widened base matches its number of parameters."""
     return {
         "GPNN": row,
         "GPNN-trivial": replace(row, scheme="trivial"),
@@ -45,13 +45,13 @@ def compared_rows(row: Row) -> dict[str, Row]:
 
 
 def tuned_rows(dataset: str) -> list[Row]:
-    """The models of the table that have a recipe."""
+    """Return the models of the table that have a recipe."""
     rows = compared_rows(GPNN_ROW).values()
     return [row for row in rows if tuned_recipe(dataset, row) is not None]
 
 
 def tuned_recipe(dataset: str, row: Row) -> Recipe | None:
-    """What the search of a model on a dataset found, or ``None`` where there was none."""
+    """Return the recipe that the search of a model on a dataset found, or ``None``."""
     name = next((name for name, own in compared_rows(GPNN_ROW).items() if own == row), None)
     with resources.as_file(resources.files(__package__) / "recipes" / "tuned") as folder:
         path = folder / dataset / f"{name}.toml"
@@ -65,10 +65,10 @@ def run_searches(
     began: Callable[[Search], None] = lambda _: None,
     **options: Any,
 ) -> dict[str, Searched]:
-    """The searches of a GPNN and of the models it is compared with, one folder each.
+    """Run the searches of a GPNN and of the models it is compared with, one folder each.
 
-    All have the space, the trials and the models of ``search``; fields that mean nothing to a base
-    GNN are left out for it. After ``minutes`` what is left is missing, and can be resumed.
+    All use the space, the trials and the models of ``search``, without fields that have no effect
+    on a base GNN. Searches that do not finish within ``minutes`` can be resumed.
     """
     end = None if minutes is None else time.time() + 60 * minutes
     found: dict[str, Searched] = {}

@@ -1,4 +1,4 @@
-"""Networks of a given number of parameters: a base GNN as large as a GPNN, say."""
+"""Networks with a given number of parameters, such as a base GNN as large as a GPNN."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDEST = 4096
 
 
 def count_parameters(samples: Samples, options: Mapping[str, Any]) -> int:
-    """Parameters of a network for these samples; nothing is allocated."""
+    """Count the parameters of a network for these samples without allocating them."""
     options = base_alone(options)
     scheme = Structure.split(options)[0].scheme
     cells = _cells(samples, scheme)
@@ -38,7 +38,7 @@ def _cells(samples: Samples, scheme: str) -> Vocabulary:
 
 
 def sized_options(samples: Samples, job: Job) -> dict[str, Any]:
-    """The fields of a job's network, with the width that its recipe or its rival asks for."""
+    """Return the fields of a job's network, with the width that its recipe or rival requires."""
     wanted = job.recipe.parameters
     if job.rival is not None:
         wanted = count_parameters(samples, job.rival)
@@ -46,7 +46,7 @@ def sized_options(samples: Samples, job: Job) -> dict[str, Any]:
 
 
 def widen(samples: Samples, options: Mapping[str, Any], wanted: int) -> dict[str, Any]:
-    """The options with the width that brings the network closest to so many parameters."""
+    """Return the options with the width that gives the closest number of parameters."""
 
     def count(hidden: int) -> int:
         return count_parameters(samples, {**options, "hidden": hidden})

@@ -1,4 +1,4 @@
-"""Jobs run one after another, in several processes at once, or on a Ray cluster."""
+"""Run jobs one after another, in several processes, or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _POLL = 0.2
 
 @dataclass(frozen=True)
 class Settings:
-    """What all jobs share; ``deadline`` is by ``time.time()``."""
+    """Settings that all jobs share; ``deadline`` is a ``time.time()`` value."""
 
     out: str
     data: str | None = None
@@ -46,7 +46,7 @@ class Settings:
 
 @dataclass
 class Outcome:
-    """What became of the jobs: finished, refused with a reason, or out of time."""
+    """How the jobs ended: finished, refused with a reason, or out of time."""
 
     finished: int = 0
     refused: dict[str, str] = field(default_factory=dict)
@@ -70,10 +70,10 @@ def run_all(
     watch: Watch,
     engine: str = LOCAL,
 ) -> Outcome:
-    """Run every job; those that another process is at come last.
+    """Run every job; jobs that another process is running come last.
 
     Args:
-        processes: jobs at once; one, or as many as a cluster has room for.
+        processes: number of concurrent jobs; by default one, or as many as fit on the cluster.
         engine: ``local``, ``ray`` or ``ray://HOST:PORT``.
     """
     outcome, end = Outcome(), settings.deadline
@@ -98,10 +98,10 @@ def _on_gpu(device: str) -> bool:
 def _in_turn(
     jobs: Sequence[Job], settings: Settings, watch: Watch, outcome: Outcome, look_ahead: bool
 ) -> list[Job]:
-    """Run jobs one after another; the busy ones are returned.
+    """Run jobs one after another; return those that another process is running.
 
     Args:
-        look_ahead: prepare the next job while one trains; on a CPU they would only share the
+        look_ahead: prepare the next job while one trains; on a CPU both would compete for the
             cores.
     """
     if not look_ahead:
@@ -146,14 +146,14 @@ def _attempt(
     wait: bool = False,
     prefetch: Prefetch[PreparedJob] | None = None,
 ) -> str:
-    """``done``, ``busy``, ``late``, or ``refused: REASON``."""
+    """Run a job; return ``done``, ``busy``, ``late``, or ``refused: REASON``."""
     out, data, device, end = settings.out, settings.data, settings.device, settings.deadline
     try:
         return "done" if run_job(job, out, data, device, progress, end, wait, prefetch) else "busy"
     except OutOfTime:
         return "late"
     except OutputError:
-        raise  # nothing that follows could be stored either
+        raise  # later results could not be stored either
     except InputError as error:
         return f"refused: {error}"
     except torch.OutOfMemoryError as error:
@@ -171,7 +171,7 @@ def _note(job: Job, ending: str, seconds: float, watch: Watch, outcome: Outcome)
 def _in_processes(
     jobs: Sequence[Job], settings: Settings, processes: int, watch: Watch, outcome: Outcome
 ) -> list[Job]:
-    """Run jobs in processes of their own; the busy ones are returned."""
+    """Run jobs in separate processes; return those that another process is running."""
     context = get_context("spawn")
     tasks, events = context.Queue(), context.Queue()
     for number in range(len(jobs)):
@@ -221,9 +221,9 @@ def _in_processes(
 def _on_cluster(
     jobs: Sequence[Job], settings: Settings, most: int | None, watch: Watch, outcome: Outcome
 ) -> list[Job]:
-    """Run jobs on the machines of a cluster; the busy ones are returned.
+    """Run jobs on the machines of a cluster; return those that another process is running.
 
-    A machine sends curves; records are made from them here, by the code that makes all records.
+    A machine sends curves; the records are computed from them here, by the same code as locally.
     """
     runs, locks = Runs(settings.out), ExitStack()
     away: list[Job] = []
@@ -237,7 +237,7 @@ def _on_cluster(
     def tell(number: int, what: str, value: Any) -> None:
         if what == "share":
             watch.share(away[number], value)
-        elif number not in began:  # else it was begun on a machine that is lost
+        elif number not in began:  # else it was started before, on a machine that was lost
             began[number] = time.perf_counter()
             watch.started(away[number])
 
@@ -271,7 +271,7 @@ def _on_cluster(
 def _away(
     job: Job, settings: Settings, folder: Path, tell: Callable[[float], None]
 ) -> tuple[str, bytes]:
-    """At a machine of a cluster: how the job ended, and the file of its curves."""
+    """Run a job on a machine of a cluster; return how it ended, and the file of its curves."""
     out = folder.parent.parent
     data = settings.data if settings.data and Path(settings.data).is_dir() else None
     ending = _attempt(job, replace(settings, out=str(out), data=data), tell, wait=True)
@@ -279,7 +279,7 @@ def _away(
 
 
 def _end_with_parent() -> None:
-    """Nobody is left to ask for the rest; what is written is written at once or not at all."""
+    """Exit as soon as the parent process ends. All files are written atomically."""
     parent = parent_process()
     if parent is not None:
         parent.join()
@@ -287,7 +287,7 @@ def _end_with_parent() -> None:
 
 
 def _work(jobs: list[Job], settings: Settings, tasks: Any, events: Any) -> None:
-    """A worker: takes jobs until there are none left. Ctrl-C is the parent's affair."""
+    """Run jobs in a worker until none is left. The parent handles Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     load_plugins_of_parent()

@@ -22,12 +22,12 @@ PROTOCOLS: dict[str, Protocol] = {
 
 
 def get_protocol(name: str) -> Protocol:
-    """The protocol of a name."""
+    """Return a protocol by name."""
     if name not in PROTOCOLS:
         raise InputError(f"There is no protocol {name!r}. Choose one of {', '.join(PROTOCOLS)}.")
     return PROTOCOLS[name]
 
 
 def family(name: str) -> list[Protocol]:
-    """The protocols that one training feeds."""
+    """Return the protocols of a family, which share a training."""
     return [protocol for protocol in PROTOCOLS.values() if protocol.family == name]

@@ -1,4 +1,4 @@
-"""What every protocol is made of: the replicas, which epoch counts, and how values are averaged."""
+"""Elements of every protocol: the replicas, the choice of the epoch, and the averaging."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SEEDS_APART = 1_000
 
 @dataclass(frozen=True)
 class Member:
-    """Which model a replica is: fold (or split), seed and configuration, each from 0."""
+    """Identifies the model of a replica: fold (or split), seed and configuration, each from 0."""
 
     fold: int
     seed: int
@@ -50,7 +50,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean, standard deviation and standard error of the mean; ``None`` where there are too few."""
+    """Mean, standard deviation and standard error of the mean; ``None`` if there are too few
+    values."""
 
     mean: float
     std: float | None
@@ -62,13 +63,14 @@ class Protocol:
     """A rule that turns learning curves into a figure.
 
     Attributes:
-        name: as in ``gpnn reproduce``.
+        name: the name in ``gpnn reproduce``.
         family: protocols of one family are computed from the same training.
         rule: one sentence for reports.
         warning: what a reader must know about its figures, or "".
-        replicas: makes the models to train, called as ``replicas(samples, recipe, quick, data)``;
-            ``quick`` asks for a small sample of the protocol, ``data`` is the folder of datasets.
-        choose: picks the value of every fold and seed from the curves.
+        replicas: creates the models to train, called as
+            ``replicas(samples, recipe, quick, data)``; ``quick`` requests a small sample of the
+            protocol, ``data`` is the folder of datasets.
+        choose: chooses the value of every fold and seed from the curves.
     """
 
     name: str
@@ -80,7 +82,8 @@ class Protocol:
 
 
 def at_own_best(members: Sequence[Member], curves: Curves, chooser: FloatArray) -> list[Measured]:
-    """The test metric of every model at the epoch at which its own row of ``chooser`` is best."""
+    """Return the test metric of every model at the epoch at which its row of ``chooser`` is
+    best."""
     epochs = [best_epoch(chooser[row], curves.metric) for row in range(len(members))]
     return [
         Measured(member.fold, member.seed, float(curves.test[row, epoch]), epoch + 1)
@@ -89,9 +92,9 @@ def at_own_best(members: Sequence[Member], curves: Curves, chooser: FloatArray) 
 
 
 def summarise(measured: Sequence[Measured]) -> Summary:
-    """Mean over all; deviation over the folds of each seed, averaged over the seeds; standard
-    error from the folds, each averaged over its seeds. Where there is one fold only, deviation and
-    error are those over the seeds. Deviations divide by n - 1."""
+    """Return the mean over all values, the standard deviation over the folds of each seed, averaged
+    over the seeds, and the standard error over the folds, each averaged over its seeds. With one
+    fold, deviation and error are taken over the seeds. Deviations divide by n - 1."""
     table = as_table(measured)
     mean = float(table.mean())
     per_unit = table.mean(axis=0) if table.shape[1] > 1 else table[:, 0]
@@ -102,7 +105,7 @@ def summarise(measured: Sequence[Measured]) -> Summary:
 
 
 def as_table(measured: Sequence[Measured]) -> FloatArray:
-    """The values as [seeds, folds]."""
+    """Return the values as [seeds, folds]."""
     folds = sorted({m.fold for m in measured})
     seeds = sorted({m.seed for m in measured})
     found = {(m.seed, m.fold): m.value for m in measured}
@@ -114,7 +117,7 @@ def as_table(measured: Sequence[Measured]) -> FloatArray:
 def replica(
     recipe: Recipe, member: Member, train: Any, valid: Any, test: Any, **changes: float
 ) -> Replica:
-    """One model; its seed depends on fold and seed, not on the configuration."""
+    """Return one model; its random seed depends on fold and seed, not on the configuration."""
     train, valid, test = (np.sort(np.asarray(part, np.int64)) for part in (train, valid, test))
     made = Replica(
         train,

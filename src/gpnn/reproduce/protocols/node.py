@@ -1,9 +1,9 @@
 """``node``: node classification on random splits.
 
-Ten random splits of the labelled vertices, 60/20/20, made from the fixed seeds 0 to 9; test
-accuracy at the epoch that is best on validation, the earliest among equals; mean and standard
-deviation over the splits. With ``splits = "geom-gcn"`` in the recipe, the ten split files of
-Pei et al. (2020) instead, which are really 48/32/20.
+The labelled vertices are split 60/20/20 at random, with the fixed seeds 0 to 9. The result is the
+mean and standard deviation over these ten splits of the test accuracy at the epoch with the best
+validation accuracy; ties go to the earliest epoch. With ``splits = "geom-gcn"`` in the recipe, the
+ten split files of Pei et al. (2020) are used instead, which are in fact 48/32/20.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ Parts = tuple[IntArray, IntArray, IntArray]
 
 
 def random_splits(samples: Samples, count: int) -> list[Parts]:
-    """Split k is the permutation of seed k, cut at 60 and 80 per cent."""
+    """Return random splits: split k is the permutation of seed k, divided at 60 and 80 per
+    cent."""
     assert samples.y is not None
     known = np.flatnonzero(samples.y.numpy() >= 0)
     first, second = round(TRAIN * len(known)), round((TRAIN + VALID) * len(known))
@@ -37,7 +38,7 @@ def random_splits(samples: Samples, count: int) -> list[Parts]:
 
 
 def geom_splits(dataset: str, data: str | None, count: int) -> list[Parts]:
-    """The published split files, which lie with the data."""
+    """Read the published split files from the folder of the data."""
     from ...data.datasets import find
 
     marker = find(dataset, data)
@@ -61,7 +62,7 @@ def geom_splits(dataset: str, data: str | None, count: int) -> list[Parts]:
 def replicas(
     samples: Samples, recipe: Recipe, quick: bool = False, data: str | None = None
 ) -> Replicas:
-    """Splits times seeds."""
+    """Return one model per split and seed."""
     if not samples.task.node_level:
         raise InputError(f"{recipe.dataset} is not a dataset for node classification.")
     count = QUICK_SPLITS if quick else SPLITS

@@ -1,4 +1,4 @@
-"""What ``ogb`` and ``zinc`` share: one official split, several seeds, validation chooses."""
+"""Shared by ``ogb`` and ``zinc``: one official split, several seeds, choice on validation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def official_replicas(
     quick: bool = False,  # noqa: ARG001
     data: str | None = None,  # noqa: ARG001
 ) -> Replicas:
-    """The recipe's number of seeds on the dataset's own split."""
+    """Return one model per seed of the recipe, on the official split of the dataset."""
     split = samples.split
     if split is None:
         raise InputError(
@@ -32,5 +32,6 @@ def official_replicas(
 
 
 def choose_on_validation(members: Sequence[Member], curves: Curves) -> list[Measured]:
-    """The test metric at the epoch that is best on validation, the earliest among equals."""
+    """Return the test metric at the epoch with the best validation metric; ties go to the
+    earliest."""
     return at_own_best(members, curves, curves.valid)

@@ -1,8 +1,8 @@
 """``ogb``: the protocol of the Open Graph Benchmark for ogbg-mol*.
 
-The scaffold split, ten seeds; ROC-AUC averaged over the tasks, missing labels left out. Reported
-is the mean and the standard deviation over the seeds of the test ROC-AUC at the epoch that is best
-on validation, the earliest among equals.
+The scaffold split with ten seeds. The metric is ROC-AUC averaged over the tasks, without missing
+labels. The result is the mean and standard deviation over the seeds of the test ROC-AUC at the
+epoch with the best validation ROC-AUC; ties go to the earliest epoch.
 """
 
 from __future__ import annotations

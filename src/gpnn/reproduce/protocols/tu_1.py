@@ -1,8 +1,9 @@
 """``tu-1``: setting 1, the protocol of Xu et al. (2019).
 
-Ten stratified folds, shuffled with seed 0; no validation part. For every seed, the single epoch
-whose *mean* test accuracy over the folds is best, the earliest among equals; reported is the mean
-over the folds at that epoch, and the standard deviation over them. It chooses on the test folds.
+Ten stratified folds, shuffled with seed 0, without a validation part. For every seed, the protocol
+chooses the epoch whose *mean* test accuracy over the folds is best; ties go to the earliest epoch.
+The result is the mean and standard deviation over the folds at that epoch. The choice uses the test
+folds.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ FOLDS, QUICK_FOLDS = 10, 3
 
 
 def folds(samples: Samples, quick: bool = False) -> list[tuple[IntArray, IntArray]]:
-    """Training and test graphs of every fold."""
+    """Return the training and test graphs of every fold."""
     from sklearn.model_selection import StratifiedKFold
 
     if samples.y is None or not samples.task.has_classes or samples.task.node_level:
@@ -39,7 +40,7 @@ def replicas(
     quick: bool = False,
     data: str | None = None,  # noqa: ARG001
 ) -> Replicas:
-    """Folds times seeds."""
+    """Return one model per fold and seed."""
     made: Replicas = {}
     for seed in range(recipe.seeds):
         for fold, (train, test) in enumerate(folds(samples, quick)):
@@ -49,7 +50,7 @@ def replicas(
 
 
 def choose(members: Sequence[Member], curves: Curves) -> list[Measured]:
-    """One epoch per seed, for all of its folds."""
+    """Choose one epoch per seed, for all of its folds."""
     measured = []
     for seed in sorted({m.seed for m in members}):
         rows = [row for row, m in enumerate(members) if m.seed == seed]

@@ -1,8 +1,8 @@
 """``tu-2``: setting 2, the protocol of Feng et al. (2022).
 
-The folds and the training of ``tu-1``; of every fold its own *best* test accuracy over all epochs
-(the earliest among equals), and of these the mean and the standard deviation. It chooses on the
-test folds, once per fold, and so reads higher than any model does on new data.
+The folds and the training of ``tu-1``. The result is the mean and standard deviation over the folds
+of the *best* test accuracy of each fold over all epochs; ties go to the earliest epoch. The choice
+uses the test folds, once per fold, so the result overestimates the accuracy on new data.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["PROTOCOL", "choose"]
 
 
 def choose(members: Sequence[Member], curves: Curves) -> list[Measured]:
-    """An epoch of its own for every fold and seed."""
+    """Choose a separate epoch for every fold and seed."""
     return at_own_best(members, curves, curves.test)
 
 

@@ -1,11 +1,11 @@
 """``tu-nested``: the honest protocol for TU collections.
 
-The folds of ``tu-1``. Inside every fold one ninth of the training part is held out, stratified,
-for validation. Up to ten configurations of step size, dropout and weight decay (the recipe's own
-and random others of its space, the same for all folds, seeds and models) are trained on the rest.
+The folds of ``tu-1``. In every fold, a stratified ninth of the training part is held out for
+validation. Up to ten configurations of step size, dropout and weight decay (the recipe's own and
+random others of its space, the same for all folds, seeds and models) are trained on the rest.
 For every fold and seed, the configuration and the epoch with the best validation accuracy are
-chosen; among equals the earliest epoch, then the first configuration. The test part is looked at
-once, there.
+chosen; ties go to the earliest epoch, then to the first configuration. The test part is used only
+once, at this epoch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ NINTH = 1 / 9
 
 
 def configurations(recipe: Recipe) -> list[dict[str, float]]:
-    """The recipe's own, then random others of its space, ``nested.trials`` at most."""
+    """Return the recipe's own configuration, then random others of its space, at most
+    ``nested.trials``."""
     space, names = recipe.nested, ("lr", "dropout", "weight_decay")
     own = tuple(getattr(recipe, name) for name in names)
     others = [v for v in product(*(getattr(space, name) for name in names)) if v != own]
@@ -42,7 +43,7 @@ def replicas(
     quick: bool = False,
     data: str | None = None,  # noqa: ARG001
 ) -> Replicas:
-    """Configurations times seeds times folds."""
+    """Return one model per configuration, seed and fold."""
     from sklearn.model_selection import train_test_split
 
     outer = folds(samples, quick)
@@ -62,7 +63,7 @@ def replicas(
 
 
 def choose(members: Sequence[Member], curves: Curves) -> list[Measured]:
-    """Configuration and epoch on validation graphs, for every fold and seed."""
+    """Choose configuration and epoch on validation graphs, for every fold and seed."""
     sign = 1 if higher_is_better(curves.metric) else -1
     best: dict[tuple[int, int], tuple[tuple[float, int, int], int]] = {}
     for row, member in enumerate(members):

@@ -1,8 +1,8 @@
 """``zinc``: mean absolute error on ZINC-12k.
 
-The benchmark's validation and test molecules with a resampled training part, four seeds. Reported
-is the mean and the standard deviation over the seeds of the test error at the epoch that is best on
-validation, the earliest among equals.
+The benchmark's validation and test molecules with a resampled training part, and four seeds. The
+result is the mean and standard deviation over the seeds of the test error at the epoch with the
+lowest validation error; ties go to the earliest epoch.
 """
 
 from __future__ import annotations
