@@ -1,4 +1,4 @@
-"""The exact GPNN refinement, which bounds what a λ-GPNN of any width and depth distinguishes."""
+"""The exact GPNN refinement: the expressive power of a λ-GPNN of unlimited width and depth."""
 
 from __future__ import annotations
 
