@@ -103,6 +103,6 @@ def write_arrays(path: str | Path, arrays: Mapping[str, NDArray[Any]], packed: b
         for name, array in arrays.items():
             content = io.BytesIO()
             np.lib.format.write_array(content, np.asanyarray(array), allow_pickle=False)
-            entry = zipfile.ZipInfo(f"{name}.npy")  # without a timestamp: equal arrays give equal bytes
+            entry = zipfile.ZipInfo(f"{name}.npy")  # no timestamp: equal arrays give equal bytes
             entry.compress_type = method
             file.writestr(entry, content.getbuffer())
