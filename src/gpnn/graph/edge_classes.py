@@ -4,8 +4,8 @@ The cost depends on the number of edges, triangles and table entries, not on Σ 
 
     Σ_{w ∈ N[v]} φ(α_vw, α_uw),
 
-the part over w ∉ N(u) depends only on v and the colour of u. Classes therefore share it where this
-saves entries, and correct it at u, at v and at common neighbours
+the terms with w ∉ N(u) depend on u only through its colour. Classes therefore share one sum over
+N[v] where this saves entries, and correct it at u, at v and at common neighbours
 (:class:`~gpnn.graph.class_tables.RoundTable`, ``shared``).
 """
 

@@ -203,7 +203,7 @@ def _build(
 
 
 def _sizes(data: Any, slices: Any) -> Ints | None:
-    """Number of vertices of every graph in collated storage, or None if only the edges tell it."""
+    """Number of vertices of every graph in collated storage, or None if only edges are stored."""
     store = data._store
     kept = store.__dict__.get("_num_nodes")
     if kept is None and "num_nodes" in slices:

@@ -28,7 +28,7 @@ MEASURED = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """Number of directed edges changed to make the input simple and undirected."""
+    """Counts of the changes that made the input simple and undirected, in directed edges."""
 
     self_loops: int = 0
     duplicates: int = 0

@@ -95,14 +95,14 @@ class LearnedScheme:
         return len(self.second_bias)
 
     def scores(self, colours: IntArray) -> Floats:
-        """s_θ of profiles, [rows, k]."""
+        """s_θ of every profile, [rows, k]."""
         x = (np.log1p(colours.astype(np.float64)) - self.shift) / self.scale
         hidden = np.maximum(0.0, x @ self.first + self.first_bias)
         found: Floats = hidden @ self.second + self.second_bias
         return found
 
     def of_profiles(self, colours: IntArray) -> IntArray:
-        """The part of profiles, [rows]."""
+        """The part of every profile, [rows]."""
         best: IntArray = self.scores(colours).argmax(1).astype(np.int64)
         return best
 
