@@ -1,7 +1,7 @@
 """Unpack a zip file safely into the cache: never next to the file, never outside the cache.
 
 A member with an absolute path, ``..`` or a symbolic link is refused, and so is an archive of more
-than MAX_FILES files or MAX_BYTES unpacked bytes. The folder name contains the SHA-256 of the file.
+than MAX_FILES files or MAX_BYTES unpacked bytes. The folder name contains a hash of the file.
 The folder is created atomically: one process at a time fills it under another name, then renames
 it. Leftovers of killed processes are removed.
 """
