@@ -6,8 +6,8 @@ to build a network in PyG             :class:`GPNN`, :class:`GPNNConv`, :func:`p
 to train on your data                 :func:`load_dataset`, :func:`fit`, :class:`GPNNClassifier`,
                                       :class:`GPNNRegressor`, :class:`GPNNMultiTarget`,
                                       :func:`search_estimator`
-to use what was trained               :func:`load_model`, :func:`explain`
-to add your own                       :func:`register_scheme`, :func:`register_base`,
+to use a trained model                :func:`load_model`, :func:`explain`
+to add your own components            :func:`register_scheme`, :func:`register_base`,
                                       :func:`register_dataset`
 ====================================  =========================================================
 
@@ -93,7 +93,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that torch and numba load only if needed."""
+    """Import a public name on first use, so that torch and numba are loaded only if needed."""
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'gpnn' has no attribute '{name}'")

@@ -1,4 +1,4 @@
-"""``python -m gpnn``, and the command ``gpnn``."""
+"""Entry point of ``python -m gpnn`` and of the command ``gpnn``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C ends it in words from the first import on."""
+    """Run the command line; Ctrl-C ends it with a message, even during the imports."""
     try:
         from .cli import main as run
 

@@ -1,7 +1,7 @@
-"""Arrays of NumPy in ``.npz`` files: never unpickled, never larger than the file bears out.
+"""NumPy arrays in ``.npz`` files: never unpickled, never larger than the file justifies.
 
-Every entry is unpacked as a whole, which is when the zip compares its checksum, and its header is
-compared with the bytes that are there before NumPy makes an array of them.
+Every entry is decompressed as a whole, which verifies its zip checksum. The shape and dtype in its
+header are compared with the number of bytes before an array is created.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Runti
 
 
 class DamagedArrays(InputError):
-    """A file that is truncated, damaged, or of another kind."""
+    """The file is truncated, damaged, or not a ``.npz`` file."""
 
 
 class ArrayFile(Mapping[str, NDArray[Any]]):
-    """The arrays of a file by name, each read when it is asked for."""
+    """The arrays of a file by name, each read on access."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -73,7 +73,7 @@ class ArrayFile(Mapping[str, NDArray[Any]]):
 
 
 def read_arrays(path: str | Path) -> ArrayFile:
-    """The arrays of a file."""
+    """Open a ``.npz`` file; arrays are read on access."""
     return ArrayFile(Path(path))
 
 
@@ -97,12 +97,12 @@ def _array(content: bytes) -> NDArray[Any]:
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, NDArray[Any]], packed: bool = True) -> None:
-    """Write a file at once or not at all."""
+    """Write a ``.npz`` file atomically; ``packed`` compresses it."""
     method = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
     with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", method) as file:
         for name, array in arrays.items():
             content = io.BytesIO()
             np.lib.format.write_array(content, np.asanyarray(array), allow_pickle=False)
-            entry = zipfile.ZipInfo(f"{name}.npy")  # without a time: equal arrays, equal bytes
+            entry = zipfile.ZipInfo(f"{name}.npy")  # no timestamp: equal arrays give equal bytes
             entry.compress_type = method
             file.writestr(entry, content.getbuffer())

@@ -1,8 +1,8 @@
-"""Arrays of any kind as plain ones of NumPy: what converts without loss is accepted, nothing else.
+"""Conversion of array-likes to plain NumPy arrays; only lossless conversions are accepted.
 
-Read are NumPy arrays of any byte order, lists, and tensors of torch on any device; torch is
-recognised without being imported. Refused are complex numbers, dates, masked values, sparse,
-quantised and meta tensors, ragged lists, Python objects that are no numbers.
+Accepted: NumPy arrays of any byte order, lists, and torch tensors on any device; tensors are
+recognised without importing torch. Refused: complex numbers, dates, masked values, sparse,
+quantised and meta tensors, ragged lists, and Python objects that are not numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["is_a", "native", "to_numpy", "whole_numbers"]
 
 
 def is_a(source: object, package: str, name: str) -> bool:
-    """Whether a class of this name from this package is among the bases; imports nothing."""
+    """Whether ``source`` is an instance of the named class of a package; imports nothing."""
     return any(
         base.__name__ == name and f"{base.__module__}.".startswith(f"{package}.")
         for base in type(source).__mro__
@@ -26,13 +26,13 @@ def is_a(source: object, package: str, name: str) -> bool:
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:
-    """The same values in the byte order of this machine."""
+    """Convert an array to the native byte order."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def to_numpy(values: Any, what: str = "The array", text: bool = False) -> NDArray[Any]:
-    """Numbers as whole numbers, floats of 32 or 64 bits, or booleans; tensors on the CPU and arrays
-    of such types are not copied. With ``text``, texts and other labels pass as they are."""
+    """Convert to an array of integers, 32- or 64-bit floats, or booleans. CPU tensors and arrays
+    of these types are not copied. With ``text``, strings and other labels are kept unchanged."""
     if is_a(values, "torch", "Tensor"):
         return _tensor(values, what)
     try:
@@ -53,7 +53,7 @@ def to_numpy(values: Any, what: str = "The array", text: bool = False) -> NDArra
 
 
 def _from_objects(array: NDArray[Any], what: str) -> NDArray[Any]:
-    """Python numbers that NumPy kept as objects."""
+    """Convert an object array of Python numbers to a numeric array."""
     items = array.reshape(-1).tolist()
     if not all(isinstance(item, int | float | np.number | np.bool_) for item in items):
         strange = next(i for i in items if not isinstance(i, int | float | np.number | np.bool_))
@@ -85,7 +85,7 @@ def _tensor(tensor: Any, what: str) -> NDArray[Any]:
 
 
 def whole_numbers(values: Any, what: str) -> NDArray[np.int64]:
-    """A one-dimensional array of whole numbers of up to 64 bits from anything array-like."""
+    """Convert an array-like to a one-dimensional array of integers of up to 64 bits."""
     array = to_numpy(values, f"The array of {what}")
     if array.ndim > 1:
         raise InputError(f"The {what} must be one flat array; got shape {array.shape}.")

@@ -1,4 +1,4 @@
-"""The exceptions for what a user can fix, and the words for what the system refuses."""
+"""Exceptions for errors that a user can fix, and messages for errors of the operating system."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["CountedWarning", "InputError", "OutputError", "explained", "system_e
 
 
 class InputError(ValueError):
-    """What was wrong, what was got, and how to fix it.
+    """Invalid input. The message says what was wrong, what was given, and how to fix it.
 
-    The command line prints the message alone and exits with code 2. Inputs that a message repeats
-    are shortened here, and control characters in them are written as escapes.
+    The command line prints only the message and exits with code 2. Long inputs that are quoted in
+    the message are shortened, and control characters are escaped.
     """
 
     def __init__(self, message: object = "") -> None:
@@ -21,19 +21,19 @@ class InputError(ValueError):
 
 
 class OutputError(InputError):
-    """A file cannot be written: nothing that follows would be either."""
+    """A file cannot be written; later files could not be written either."""
 
 
 class CountedWarning(UserWarning):
-    """A text with numbers in it that add up where the input is read in pieces; the second is the
-    number of things that were looked at."""
+    """A warning with counts, which are summed when the input is read in chunks. The second count
+    is the number of items examined."""
 
     def __init__(self, text: str, *counts: int) -> None:
         super().__init__(text.format(*counts))
         self.text, self.counts = text, counts
 
     def out_of(self, total: int) -> CountedWarning:
-        """The same where pieces that gave no warning count too."""
+        """The same warning with the total number of items, including chunks without a warning."""
         return type(self)(self.text, self.counts[0], total, *self.counts[2:])
 
     def __reduce__(self) -> tuple[type[CountedWarning], tuple[str | int, ...]]:
@@ -60,14 +60,14 @@ _MEMORY = "Memory ran out. Use less data at once (smaller batches, fewer graphs)
 
 
 def system_error(what: str, error: OSError) -> str:
-    """What failed, why, and what to do: ``Cannot write model.json: No space left …``."""
+    """A message on what failed, why, and what to do: ``Cannot write model.json: No space …``."""
     why = error.strerror or str(error) or type(error).__name__
     advice = _ADVICE.get(error.errno or 0, "Choose another place, or check its permissions.")
     return f"{what}: {why}. {advice}"
 
 
 def explained(error: BaseException) -> str | None:
-    """The message for an error that is no defect of the program: of the system or of memory."""
+    """The message for an error that is not a bug (input, system, memory); ``None`` for others."""
     if isinstance(error, InputError):
         return str(error)
     if isinstance(error, MemoryError) or "DefaultCPUAllocator" in str(error):

@@ -1,4 +1,4 @@
-"""Paths as people type them, reading, and writing so that a reader never sees half of a file."""
+"""Paths given by users, reading with clear errors, and atomic writing of files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _tidy: set[Path] = set()
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[None]:
-    """Errors of the system while something is written become one message that names the path."""
+    """Convert system errors during writing to an :class:`OutputError` that names the path."""
     try:
         yield
     except OSError as error:
@@ -36,7 +36,7 @@ def writing(path: str | Path) -> Iterator[None]:
 
 @contextmanager
 def reading(path: str | Path) -> Iterator[None]:
-    """Errors of the system while something is read become one message that names the path."""
+    """Convert system errors during reading to an :class:`InputError` that names the path."""
     try:
         yield
     except FileNotFoundError:
@@ -50,7 +50,7 @@ def reading(path: str | Path) -> Iterator[None]:
 
 
 def _no_path(path: str | Path, error: ValueError) -> ValueError:
-    """The error itself, or words on what Python says of a NUL character in a path."""
+    """The error itself, or a clear message if the path contains a NUL character."""
     if "null" not in str(error) or isinstance(error, InputError):
         return error
     return InputError(f"{str(path)!r} is no path: it holds a NUL character.")
@@ -58,10 +58,10 @@ def _no_path(path: str | Path, error: ValueError) -> ValueError:
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """A temporary path beside ``path``, with its suffix, that takes its place if all goes well.
+    """A temporary path next to ``path``, with its suffix, that replaces ``path`` on success.
 
-    The file has the permissions of the one it replaces, or those that the umask leaves. It is on
-    the disk before it takes its place. What a killed process left beside it is removed.
+    The file keeps the permissions of the file it replaces; a new file gets the default ones. It is
+    flushed to disk before the replacement. Temporary files left by killed processes are removed.
     """
     path = Path(path)
     with writing(path):
@@ -90,7 +90,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
 
 def to_disk(path: Path) -> None:
-    """Have the system put a file, or the names in a folder, on the disk."""
+    """Flush a file, or the entries of a folder, to disk."""
     if os.name == "nt":
         return
     handle = os.open(path, os.O_RDONLY)
@@ -101,8 +101,8 @@ def to_disk(path: Path) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove temporary files of processes that were killed. A process that lives holds a lock on
-    its own, on another machine too."""
+    """Remove temporary files of killed processes. A running process, also on another machine,
+    holds a lock on its own files."""
     with contextlib.suppress(OSError), os.scandir(folder) as items:
         for item in items:
             found = _LEFTOVER.match(item.name)
@@ -130,8 +130,8 @@ def _lives(process: int) -> bool:
 
 
 def hold(handle: int) -> bool:
-    """Lock an open file, if no other process has. Windows has no such locks: there the answer is
-    yes, and open files cannot be removed."""
+    """Lock an open file; ``False`` if another process has locked it. Windows has no such locks:
+    the result is always ``True`` there, and open files cannot be removed."""
     if os.name == "nt":
         return True
     import fcntl
@@ -144,7 +144,7 @@ def hold(handle: int) -> bool:
 
 
 def user_path(text: str | Path) -> Path:
-    """A path as a person types it: ``~`` is the home folder, where there is one of that name."""
+    """A path given by a user, with ``~`` expanded to the home folder if there is one."""
     try:
         return Path(text).expanduser()
     except (RuntimeError, ValueError):  # no such user, a NUL character
@@ -160,7 +160,7 @@ def home() -> Path:
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a file or folder; nothing that could not be one is an error."""
+    """Whether the file or folder exists; ``False`` for invalid paths."""
     try:
         return path.exists()
     except (OSError, ValueError):  # too long, a NUL byte
@@ -168,13 +168,13 @@ def exists(path: Path) -> bool:
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a file at once or not at all."""
+    """Write a file atomically."""
     with atomic_path(path) as temporary:
         temporary.write_bytes(content)
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file at once or not at all."""
+    """Write a text file atomically, in UTF-8."""
     write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
 
 

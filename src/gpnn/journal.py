@@ -1,8 +1,8 @@
-"""A file that grows piece by piece, and takes its name when it is whole.
+"""A file that is written chunk by chunk and gets its final name when it is complete.
 
-Beside ``NAME`` there are ``NAME.part``, the content so far, and ``NAME.journal``, a line of JSON
-for every piece: how far the content reaches and a chain of SHA-256 over all bytes and notes before
-it. A run that was killed goes on after the last piece that both files agree on.
+Next to ``NAME`` there are ``NAME.part``, the content so far, and ``NAME.journal``, one line of JSON
+per chunk: the length of the content and a SHA-256 chain over all bytes and states up to it. A run
+that was killed resumes after the last chunk on which both files agree.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _PIECE = Table({"bytes": Whole(0), "chain": Text(64), "state": Table(more=Anythi
 
 
 class Journal:
-    """The pieces of a file that is being written; made by :func:`journalled`.
+    """The chunks of a file that is being written; created by :func:`journalled`.
 
     Attributes:
-        state: what was noted with the last piece, empty before the first.
-        dropped: bytes that were there and did not agree with the journal.
+        state: the state stored with the last chunk, empty before the first.
+        dropped: number of bytes discarded because they did not agree with the journal.
     """
 
     def __init__(self, path: Path, run: Mapping[str, Any], fresh: bool) -> None:
@@ -55,7 +55,7 @@ class Journal:
             size = self.part.stat().st_size if self.part.is_file() else 0
             self.bytes = kept[-1]["bytes"] if kept else 0
             self.dropped = size - self.bytes
-            # Unbuffered: what a full disk refuses is not written again when the file is closed.
+            # Unbuffered: a write that fails on a full disk is not repeated when the file is closed.
             self.file = self.part.open("r+b" if size else "wb", buffering=0)
             self.file.truncate(self.bytes)
             self.file.seek(self.bytes)
@@ -64,7 +64,7 @@ class Journal:
             self.lines = self.log.open("ab", buffering=0)
 
     def _lines(self) -> list[dict[str, Any]]:
-        """The lines of the journal, up to the first that is torn or damaged."""
+        """The lines of the journal, up to the first incomplete or damaged line."""
         found: list[dict[str, Any]] = []
         with reading(self.log), contextlib.suppress(FileNotFoundError):
             for line in self.log.read_bytes().split(b"\n")[:-1]:
@@ -75,7 +75,7 @@ class Journal:
         return found
 
     def _verified(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The lines that the content bears out, from the first on."""
+        """The leading lines that agree with the content."""
         kept: list[dict[str, Any]] = []
         with contextlib.suppress(FileNotFoundError), self.part.open("rb") as file:
             start = 0
@@ -95,7 +95,7 @@ class Journal:
         return total.hexdigest()
 
     def add(self, content: bytes, state: Mapping[str, Any]) -> None:
-        """Write a piece, and what is to be known when the run is resumed after it."""
+        """Write a chunk, and the state needed to resume the run after it."""
         with writing(self.part):
             _write(self.file, content)
             self.bytes += len(content)
@@ -104,7 +104,7 @@ class Journal:
             _write(self.lines, json.dumps(line).encode() + b"\n")
 
     def finish(self) -> None:
-        """The file is whole: it takes its name."""
+        """Give the complete file its final name."""
         with writing(self.path):
             self.close()
             if self.path.exists():
@@ -115,7 +115,7 @@ class Journal:
             to_disk(self.path.parent)
 
     def discard(self) -> None:
-        """Nothing of it is worth keeping."""
+        """Delete the partial file and the journal."""
         self.close()
         self.part.unlink(missing_ok=True)
         self.log.unlink(missing_ok=True)
@@ -126,24 +126,24 @@ class Journal:
 
 
 def _write(file: RawIOBase, content: bytes) -> None:
-    """All of it; the system may take less at a time."""
+    """Write all bytes; a single call may write fewer."""
     rest = memoryview(content)
     while rest:
         rest = rest[file.write(rest) or 0 :]
 
 
 def names(path: Path) -> tuple[Path, Path]:
-    """The content so far, and the journal."""
+    """The paths of the partial content and of the journal."""
     return path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.journal")
 
 
 @contextmanager
 def journalled(path: Path, run: Mapping[str, Any], fresh: bool = False) -> Iterator[Journal]:
-    """A file that one process at a time writes in pieces.
+    """Open a file that one process at a time writes in chunks.
 
     Args:
-        run: what the content follows from, ready for JSON; another run is not gone on with.
-        fresh: forget what is there.
+        run: what determines the content, as JSON-compatible values; a different run is not resumed.
+        fresh: discard existing content and start over.
     """
     with writing(path):
         if path.is_dir():

@@ -1,4 +1,4 @@
-"""A lock between processes that a killed process cannot leave behind."""
+"""A lock between processes that is released even if its process is killed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _PAUSE = 0.02
 
 @contextmanager
 def locked(path: Path, wait: bool = True) -> Iterator[bool]:
-    """Hold a lock file; without ``wait``, ``False`` at once where another process holds it.
+    """Hold a lock file; without ``wait``, yields ``False`` at once if another process holds it.
 
-    The system lets go of the lock when the process ends, however it ends; the empty file stays. Who
-    holds the lock may delete the file: those who waited for it then take a new one.
+    The system releases the lock when the process ends, for whatever reason; the empty file stays.
+    The holder may delete the file: waiting processes then create a new one.
     """
     while True:
         file = _open(path)
@@ -43,7 +43,7 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _is_there(file: IO[bytes], path: Path) -> bool:
-    """Whether the open file is still the one of that name."""
+    """Whether the path still refers to the open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

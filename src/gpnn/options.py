@@ -1,7 +1,7 @@
-"""What a field of an option object may hold: one rule per field, whatever object has it.
+"""Validation of option fields: one rule per field, shared by all option objects.
 
-The same fields (layers, lr, epochs …) belong to configurations, recipes and trainings. Each is
-described here once, so that it is refused everywhere with the same words.
+The same fields (layers, lr, epochs …) occur in configurations, recipes and training runs. Each has
+one rule here, so that invalid values give the same message everywhere.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = [
 
 
 AUTO = "auto"
-"""What stands for a scheme that is to be chosen from the data."""
+"""Placeholder for a scheme that is chosen from the data."""
 
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number from ``low`` to ``high``."""
+    """An integer from ``low`` to ``high``."""
 
     low: int
     high: float = math.inf
@@ -50,7 +50,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number from ``low`` to ``high``; ``above`` and ``below`` leave out the ends."""
+    """A finite number from ``low`` to ``high``; ``above`` and ``below`` exclude these bounds."""
 
     low: float = 0.0
     high: float = math.inf
@@ -73,7 +73,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some values."""
+    """One of the given values."""
 
     values: tuple[Any, ...]
 
@@ -100,7 +100,7 @@ Rule = Whole | Number | Choice | Flag
 MAX_WALKS = 64
 
 RULES: dict[str, Rule] = {
-    # what is read of the structure
+    # structure
     "d": Whole(1, 5),
     "layers": Whole(1, 32),
     "walks": Whole(0, MAX_WALKS),
@@ -139,7 +139,7 @@ RULES: dict[str, Rule] = {
     "seeds": Whole(1),
     "trials": Whole(1),
 }
-"""The rule of every field that means the same wherever it is found."""
+"""The rules of fields that have the same meaning in every object."""
 
 
 def check_options(
@@ -153,9 +153,9 @@ def check_options(
     """Check fields of a frozen object and store them as plain Python values.
 
     Args:
-        names: fields with a rule of :data:`RULES`.
-        own: fields with a rule that holds for this object alone.
-        prefix: said before a name, such as ``nested.``.
+        names: fields with a rule in :data:`RULES`.
+        own: additional rules that apply only to this object.
+        prefix: prepended to a field name in messages, such as ``nested.``.
         optional: fields that may be ``None``.
     """
     for name, rule in {**{name: RULES[name] for name in names}, **(own or {})}.items():

@@ -1,9 +1,9 @@
-"""Schemes, base GNNs and datasets of users, made known to every command.
+"""Plugins: user-defined schemes, base GNNs and datasets, available to every command.
 
 A plugin is a Python file that calls :func:`gpnn.register_scheme`, :func:`gpnn.register_base` or
-:func:`gpnn.register_dataset`. It is named by ``--plugin FILE.py``, or installed as an entry point
-of the group ``gpnn.plugins``, whose import registers. A plugin is code: load your own, or what you
-trust.
+:func:`gpnn.register_dataset`. It is loaded with ``--plugin FILE.py``, or installed as an entry
+point of the group ``gpnn.plugins``, where importing it registers its content. A plugin is code:
+load only plugins that you trust.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from .files import exists, user_path
 __all__ = ["beside_plugin", "load_installed_plugins", "load_plugin", "load_plugins_of_parent"]
 
 _VARIABLE = "GPNN_PLUGINS"
-"""Tells processes that a command starts which files it has loaded."""
+"""Environment variable that passes the loaded plugin files to child processes."""
 
 
 _loading: list[Path] = []
-"""Folders of the plugins that are being loaded, the innermost last."""
+"""Folders of the plugins that are currently being loaded, the innermost last."""
 
 
 def beside_plugin(source: str | Path) -> str | Path:
-    """A relative path that a plugin names, as one from its own folder, if something is there."""
+    """Resolve a relative path given by a plugin against the plugin's folder, if it exists there."""
     path = user_path(source)
     if _loading and not path.is_absolute() and exists(_loading[-1] / path):
         return _loading[-1] / path
@@ -37,7 +37,7 @@ def beside_plugin(source: str | Path) -> str | Path:
 
 
 def load_plugin(file: str | Path) -> None:
-    """Run a plugin file, once."""
+    """Run a plugin file, unless it was already loaded."""
     path = user_path(file).resolve()
     if path.suffix != ".py" or not path.is_file():
         raise InputError(f"There is no plugin {file}. Give a Python file: --plugin FILE.py.")
@@ -68,7 +68,7 @@ def load_plugin(file: str | Path) -> None:
 
 
 def _line(error: Exception, path: Path) -> int | None:
-    """The last line of the plugin itself that an error came through."""
+    """The last line of the plugin file in the traceback of an error."""
     found, trace = None, error.__traceback__
     while trace is not None:
         if Path(trace.tb_frame.f_code.co_filename) == path:
@@ -78,14 +78,14 @@ def _line(error: Exception, path: Path) -> int | None:
 
 
 def load_plugins_of_parent() -> None:
-    """In a process that a command started: the plugins of that command."""
+    """Load the plugins of the parent command in a child process."""
     load_installed_plugins()
     for file in filter(None, os.environ.get(_VARIABLE, "").split(os.pathsep)):
         load_plugin(file)
 
 
 def load_installed_plugins() -> None:
-    """Import what is installed under the entry point group ``gpnn.plugins``."""
+    """Import the installed plugins of the entry point group ``gpnn.plugins``."""
     for entry in entry_points(group="gpnn.plugins"):
         try:
             entry.load()

@@ -1,4 +1,4 @@
-"""One function over many inputs, in this process or in several, with results in order."""
+"""Map a function over many inputs, in one process or in several, with results in order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ordered_map"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 AHEAD = 2
-"""Inputs per process that are read before their results are wanted."""
+"""Inputs per process that are read in advance."""
 
 _work: Callable[[Any], Any] | None = None
 _failed: BaseException | None = None
@@ -32,16 +32,16 @@ def ordered_map(
     items: Iterable[Item],
     jobs: int = 1,
 ) -> Iterator[Result]:
-    """``make(*arguments)(item)`` of every item, in order; every process calls ``make`` once.
+    """Yield ``make(*arguments)(item)`` for every item, in order; each process calls ``make`` once.
 
-    Inputs are taken from the iterable only as results are taken, so that memory is bounded.
+    Inputs are taken from the iterable only as results are consumed, so that memory is bounded.
     """
     if jobs == 1:
         yield from map(make(*arguments), items)
         return
     waiting: deque[Future[Result]] = deque()
     items = iter(items)
-    jobs = min(jobs, os.cpu_count() or 1)  # more would only hold more of the input in memory
+    jobs = min(jobs, os.cpu_count() or 1)  # more would only keep more inputs in memory
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), _start, (make, arguments))
     answered = False
     try:
@@ -69,7 +69,7 @@ def _start(make: Callable[..., Callable[[Any], Any]], arguments: tuple[Any, ...]
     try:
         load_plugins_of_parent()
         _work = make(*arguments)
-    except Exception as error:  # raised where it can be told, at the first call
+    except Exception as error:  # raised at the first call, where it reaches the caller
         _failed = error
 
 

@@ -1,12 +1,11 @@
-"""Tasks on the machines of a Ray cluster.
+"""Run tasks on the machines of a Ray cluster.
 
-A task is a function that works in a folder of its own. The folder travels: the worker starts with
-the copy that the caller has, sends its files back while it works, and where a machine is lost Ray
-starts the task on another one, which goes on from the last copy. So a training resumes from its
-last checkpoint, on whichever machine.
+A task is a function that works in a separate folder. The worker starts with the caller's copy of
+the folder and sends its files back while it runs. If a machine is lost, Ray restarts the task on
+another machine from the last copy. Training therefore resumes from its last checkpoint.
 
-Ray's transport unpickles what it receives: connect to your own cluster only. Every machine needs
-this version of gpnn, and the data under the same path or its own ``GPNN_DATA``.
+Ray unpickles the data it receives: connect only to your own cluster. Every machine needs the same
+version of gpnn, and the data under the same path or its own ``GPNN_DATA``.
 """
 
 from __future__ import annotations
@@ -31,32 +30,33 @@ from .plugins import load_plugins_of_parent
 __all__ = ["LOCAL", "Files", "RemoteTask", "cluster", "gpus_for", "run_tasks"]
 
 LOCAL = "local"
-"""The engine of this machine: processes."""
+"""The engine that uses processes on this machine."""
 
 Files = dict[str, bytes]
-"""The files of a folder by their paths in it."""
+"""The files of a folder, keyed by relative path."""
 
 RETRIES = 3
-"""Machines that a task may lose."""
+"""How often a task is restarted after losing its machine."""
 OLDEST = (2, 50)
-"""Of Ray."""
+"""Minimum version of Ray."""
 AHEAD = 2
-"""Tasks per core of the cluster that are handed over before there is room."""
+"""Tasks per core of the cluster that are submitted at once."""
 POLL_SECONDS = 0.1
 ANSWER_SECONDS = 5.0
-"""That an address may take to answer."""
+"""Timeout for connecting to an address."""
 
 
 @dataclass(frozen=True)
 class RemoteTask:
-    """Work to be done somewhere.
+    """A task to run on a worker.
 
     Attributes:
-        call: called with the folder and with a function that takes the share that is done; what it
-            returns is the result. It is pickled, with its arguments.
-        folder: of the caller; what it holds goes along, and what the task writes comes back.
-        inside: the last parts of the path that the folder has at the worker, ``work/KEY``.
-        gpus: how many, or which share of one, it needs; it needs one core.
+        call: called with the folder and a function to report the completed fraction; its return
+            value is the result. It is pickled, with its arguments.
+        folder: folder of the caller. Its files are sent to the worker, and files that the task
+            writes are sent back.
+        inside: last components of the folder's path at the worker, such as ``work/KEY``.
+        gpus: number of GPUs, possibly fractional, that the task needs in addition to one core.
         every: seconds between two copies of the folder.
     """
 
@@ -69,8 +69,8 @@ class RemoteTask:
 
 @contextmanager
 def cluster(engine: str) -> Iterator[None]:
-    """Connect to the cluster of ``ray://HOST:PORT``; ``ray`` starts one on this machine, ``local``
-    does nothing."""
+    """Connect to the cluster at ``ray://HOST:PORT``; ``ray`` starts a cluster on this machine,
+    ``local`` does nothing."""
     if engine == LOCAL:
         yield
         return
@@ -88,7 +88,7 @@ def cluster(engine: str) -> Iterator[None]:
             f"--engine ray needs Ray {OLDEST[0]}.{OLDEST[1]} or later; here is {ray.__version__}. "
             "Install gpnn with the extra ray."
         )
-    if ray.is_initialized():  # by the program that calls
+    if ray.is_initialized():  # by the calling program
         yield
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -112,7 +112,7 @@ def cluster(engine: str) -> Iterator[None]:
 
 
 def _check_answers(address: str) -> None:
-    """Ray itself would try for many minutes."""
+    """Raise if nothing answers at the address; Ray itself would retry for many minutes."""
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS):
@@ -126,7 +126,7 @@ def _check_answers(address: str) -> None:
 
 
 def gpus_for(device: str) -> float:
-    """The GPUs that a task needs for ``--device``; ``auto`` takes one where the cluster has any."""
+    """GPUs that a task needs for ``--device``; ``auto`` uses one if the cluster has any."""
     import ray
 
     there = bool(ray.cluster_resources().get("GPU"))
@@ -140,12 +140,12 @@ def run_tasks(
     most: int | None = None,
     tell: Callable[[int, str, Any], None] = lambda *_: None,
 ) -> Iterator[tuple[int, Any]]:
-    """The number and the result of every task, as they finish; :func:`cluster` must be entered.
+    """Yield the number and result of every task as it finishes, inside a :func:`cluster` context.
 
     Args:
-        tasks: taken as there is room for them, so that memory is bounded.
-        most: tasks at once; as many as the cluster has room for.
-        tell: called with a number and ``started`` or ``share`` with its value.
+        tasks: consumed as there is room for them, so that memory is bounded.
+        most: maximum number of concurrent tasks; by default as many as the cluster has room for.
+        tell: called with the task number, the event (``started`` or ``share``) and its value.
     """
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -154,7 +154,7 @@ def run_tasks(
     office: Any = ray.remote(_Office).options(num_cpus=0, scheduling_strategy=here).remote()
     remote: Any = ray.remote(_work)
     waiting = enumerate(tasks)
-    own: dict[int, RemoteTask] = {}  # those at work
+    own: dict[int, RemoteTask] = {}  # running tasks
     running: dict[Any, int] = {}
     try:
         while True:
@@ -168,7 +168,7 @@ def run_tasks(
             ready, _ = ray.wait(list(running), timeout=POLL_SECONDS)
             for number, what, value in ray.get(office.drain.remote()):
                 if number not in own:
-                    continue  # sent before it ended, and come late
+                    continue  # a late message of a finished task
                 if what == "files":
                     write_folder(own[number].folder, value)
                 else:
@@ -187,14 +187,14 @@ def run_tasks(
 
 
 def _room() -> int:
-    """Tasks that the machines of this moment can be given."""
+    """Number of tasks that the cluster can currently take."""
     import ray
 
     return AHEAD * max(1, int(ray.cluster_resources().get("CPU", 0)))
 
 
 def _variables() -> dict[str, str]:
-    """What processes of the caller know by their environment."""
+    """Environment variables that workers need from the caller."""
     return {name: value for name, value in os.environ.items() if name == "GPNN_PLUGINS"}
 
 
@@ -218,7 +218,7 @@ def _result(reference: Any) -> Any:
 
 @dataclass
 class _Office:
-    """Stands beside the caller; takes what workers send, and gives the last copy of a folder."""
+    """Actor on the caller's machine that stores the latest folders and the events of workers."""
 
     folders: dict[int, Files] = field(default_factory=dict)
     events: list[tuple[int, str, Any]] = field(default_factory=list)
@@ -234,7 +234,7 @@ class _Office:
 
     def tell(self, number: int, what: str, value: Any) -> None:
         if number not in self.folders:
-            return  # it is over
+            return  # the task has finished
         if what == "files":
             self.folders[number] = value
         self.events.append((number, what, value))
@@ -247,8 +247,8 @@ class _Office:
 def _work(
     office: Any, number: int, task: RemoteTask, version: str, variables: dict[str, str]
 ) -> tuple[Any, Files]:
-    """At the worker: unpack the folder, do the work, send copies now and then; the result, and
-    what the folder holds at last."""
+    """Run a task at the worker: unpack the folder, do the work, and send copies periodically.
+    Returns the result and the final content of the folder."""
     import ray
     import torch
 
@@ -279,14 +279,14 @@ def _work(
 
 
 def read_folder(folder: Path) -> Files:
-    """All files of a folder; none where there is no folder."""
+    """All files of a folder; empty if the folder does not exist."""
     with reading(folder):
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def write_folder(folder: Path, files: Files) -> None:
-    """Write files into a folder, each whole or not at all, none outside it."""
+    """Write files into a folder, each atomically; paths outside the folder are refused."""
     for name, content in files.items():
         inside = PurePosixPath(name)
         if inside.is_absolute() or ".." in inside.parts:

@@ -1,8 +1,8 @@
-"""What a file that gpnn wrote must hold: rules for nested content, and the readers that apply them.
+"""Validation of files written by gpnn: rules for nested content, and readers that apply them.
 
-Somebody may have edited the file, or a disk damaged it. The content is checked field by field when
-it is read, and a refusal names the place: ``model.json: members[0].config.hidden must be …``. The
-rules of single values are those of :mod:`gpnn.options`.
+A file may have been edited or damaged. The content is checked field by field when it is read, and
+an error names the field: ``model.json: members[0].config.hidden must be …``. The rules of single
+values are in :mod:`gpnn.options`.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ __all__ = [
 ]
 
 MAX_BYTES = 2**30
-"""Of a file of JSON."""
+"""Maximum size of a JSON file."""
 
 
 class Field(Protocol):
-    """A rule: gives the value back as plain Python, or refuses it by its name."""
+    """A rule: returns the value as plain Python, or raises an error with the field's name."""
 
     def read(self, name: str, value: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
 class Anything:
-    """Whatever it is; nothing is computed from it."""
+    """Any value, for fields that nothing is computed from."""
 
     def read(self, name: str, value: Any) -> Any:  # noqa: ARG002
         return value
@@ -41,7 +41,7 @@ class Anything:
 
 @dataclass(frozen=True)
 class Text:
-    """A text, of a certain length where one is given."""
+    """A string, of the given length if any."""
 
     length: int | None = None
 
@@ -64,7 +64,7 @@ class Maybe:
 
 @dataclass(frozen=True)
 class ListOf:
-    """A list of values of one kind, ``least`` of them at least."""
+    """A list of at least ``least`` values of one kind."""
 
     rule: Field
     least: int = 0
@@ -78,7 +78,7 @@ class ListOf:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A list of whole numbers of 64 bits, all alike and so checked at once."""
+    """A list of 64-bit integers of at least ``low``, checked as a whole for speed."""
 
     low: int = -(2**63)
 
@@ -92,11 +92,11 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Table:
-    """Fields by name.
+    """A mapping of named fields.
 
     Attributes:
-        needed, optional: rules of the fields that must, and that may be there.
-        more: the rule of all others; ``None`` refuses them.
+        needed, optional: rules of required and of optional fields.
+        more: rule of all other fields; ``None`` refuses them.
     """
 
     needed: Mapping[str, Field] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class Table:
 
 
 def parse_json(text: str | bytes, rule: Field, name: str = "") -> Any:
-    """Content from a text of JSON."""
+    """Parse JSON text and check it against a rule."""
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
@@ -143,7 +143,7 @@ def _content(path: Path) -> bytes:
 
 
 def read_json(path: Path, rule: Field, fix: str) -> Any:
-    """The content of a file; ``fix`` ends the message where it is refused."""
+    """Read and check a JSON file; ``fix`` is appended to the error message."""
     content = _content(path)
     try:
         return parse_json(content, rule)
@@ -153,7 +153,8 @@ def read_json(path: Path, rule: Field, fix: str) -> Any:
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of a file of JSON, and the bytes of a torn last one, which does not count."""
+    """The lines of a JSON lines file, and the sizes of its complete lines and of an incomplete
+    last line, which is ignored."""
 
     rows: list[Any]
     whole: int
@@ -161,7 +162,7 @@ class Lines:
 
 
 def read_lines(path: Path, rules: Field | tuple[Field, Field], fix: str) -> Lines:
-    """The lines of a file, all of one kind; or the first and the others of two."""
+    """Read a JSON lines file; two rules apply to the first line and to the other lines."""
     content = _content(path)
     end = content.rfind(b"\n") + 1
     first, others = rules if isinstance(rules, tuple) else (rules, rules)

@@ -1,7 +1,7 @@
-"""Sizes that an input states, checked before anything is allocated.
+"""Checks of the sizes that an input declares, before anything is allocated.
 
-A few bytes can name billions of vertices or unpack to gigabytes. The rule of all readers: a size is
-bounded by what the file or object really holds.
+A few bytes can declare billions of vertices or decompress to gigabytes. All readers therefore bound
+a declared size by the actual size of the file or object.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ __all__ = [
 ]
 
 MANY, PER_EDGE = 10_000_000, 100
-"""Vertices that an input may state without edges, and for every edge it has."""
+"""Vertices that an input may declare without edges, and per edge."""
 SMALL, RATIO = 2**26, 200
-"""Packed data may unpack to 64 MiB, or to 200 times its size."""
+"""Compressed data may decompress to 64 MiB, or to 200 times its size."""
 PER_VERTEX = 64
-"""Bytes that a graph takes for a vertex while it is read and partitioned."""
+"""Bytes per vertex that a graph takes while it is read and partitioned."""
 
 
 def check_graphs(count: int, rows: int) -> None:
-    """Refuse a number of graphs of which nearly all would be empty."""
+    """Refuse a declared number of graphs if nearly all of them would be empty."""
     if count > max(MANY, PER_EDGE * rows):
         raise InputError(
             f"The input names graph {count - 1:,} with only {rows:,} vertices. Number the graphs "
@@ -34,7 +34,7 @@ def check_graphs(count: int, rows: int) -> None:
 
 
 def check_vertices(num_nodes: int, num_edges: int) -> None:
-    """Refuse a stated number of vertices of which nearly all would be isolated."""
+    """Refuse a declared number of vertices if nearly all of them would be isolated."""
     if num_nodes > max(MANY, PER_EDGE * num_edges):
         raise InputError(
             f"The input names {num_nodes:,} vertices, or the id {num_nodes - 1:,}, with only "
@@ -44,12 +44,12 @@ def check_vertices(num_nodes: int, num_edges: int) -> None:
 
 
 def most_unpacked(packed: int) -> int:
-    """Bytes that so many packed ones may unpack to."""
+    """Maximum number of bytes that ``packed`` bytes may decompress to."""
     return max(SMALL, RATIO * packed)
 
 
 def check_unpacked(path: object, packed: int, unpacked: int) -> None:
-    """Refuse data that unpack to far more than they take."""
+    """Refuse data that decompress to far more than their compressed size."""
     if unpacked > most_unpacked(packed):
         raise InputError(
             f"{path} unpacks to more than {RATIO} times its size, which no real data does. If it "
@@ -58,7 +58,7 @@ def check_unpacked(path: object, packed: int, unpacked: int) -> None:
 
 
 def available_bytes() -> int:
-    """Memory that one computation may take: half of what the system says is available."""
+    """Memory that one computation may use: half of the memory that the system has available."""
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
@@ -72,7 +72,7 @@ def available_bytes() -> int:
 
 
 def check_memory(need: int, what: str, instead: str) -> None:
-    """Refuse, in words, what would not fit."""
+    """Raise an error if a computation would not fit in memory."""
     limit = available_bytes()
     if need > limit:
         raise InputError(

@@ -1,7 +1,7 @@
-"""Attributes of vertices and edges: which of them are labels, and where they lie in the CSR.
+"""Attributes of vertices and edges: which of them are labels, and their positions in the CSR.
 
-One rule for all doors: a column of whole numbers is a label, and so are one-hot rows, the form in
-which PyG's ``TUDataset`` has them. Other floats are features.
+One rule applies to all input formats: a column of integers is a label, and so are one-hot rows, as
+in PyG's ``TUDataset``. Other floats are features.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ Ints = NDArray[np.int64]
 
 
 def labels_of(values: NDArray[Any], name: str) -> tuple[Ints | None, int | None]:
-    """One whole number per row, and how many there may be where the rows tell, or ``None``."""
+    """One integer label per row, and the number of classes if the rows are one-hot. Labels are
+    ``None`` for other values."""
     table = values[:, None] if values.ndim == 1 else values
     if table.ndim != 2:
         raise InputError(f"{name} must have shape [rows, columns]; got {list(values.shape)}.")
@@ -38,10 +39,10 @@ def labels_of(values: NDArray[Any], name: str) -> tuple[Ints | None, int | None]
 
 
 def entries_of(graphs: Graphs, src: Ints, dst: Ints, values: NDArray[Any]) -> NDArray[Any]:
-    """Values of given edges at the CSR entries of these edges, both directions alike.
+    """Store values of given edges at both CSR entries of each edge.
 
     Args:
-        src, dst: vertices, numbered through all graphs.
+        src, dst: global vertex ids.
         values: one row per given edge, [edges, columns].
     """
     from .kernels.csr import edge_positions

@@ -1,6 +1,6 @@
 """Canonical labelling by BLISS through igraph, an optional accelerator.
 
-igraph is under the GPL, so it is never needed and imported only when asked for.
+igraph is licensed under the GPL, so it is never required and imported only on request.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ IntArray = NDArray[np.int64]
 
 
 def label(graphs: Graphs, colours: IntArray, position: IntArray, root: IntArray) -> None:
-    """Fill the canonical position of every vertex and a common member of its orbit."""
+    """Fill in the canonical position of every vertex and a representative of its orbit."""
     try:
         import igraph
     except ImportError:
@@ -27,8 +27,8 @@ def label(graphs: Graphs, colours: IntArray, position: IntArray, root: IntArray)
         ) from None
     from .kernels.components import components
 
-    # igraph 1.0 turned permutations round: entry i was the new place of vertex i, and became the
-    # vertex that comes to place i.
+    # igraph 1.0 inverted its permutations: entry i was the new position of vertex i, and is now
+    # the vertex at position i.
     probe = igraph.Graph(3, [(0, 1)]).permute_vertices([1, 2, 0]).get_edgelist()
     turned = set(probe[0]) != {1, 2}
     for g, graph in enumerate(graphs):

@@ -1,8 +1,8 @@
 """Canonical forms, automorphism orbits and isomorphism of small graphs, exact or "unknown".
 
-A canonical form is a relabelling under which isomorphic graphs, and only those, become equal.
-Here the labels that count are the vertex colours and edge labels that are passed in; those a
-:class:`Graphs` carries are not used unless passed.
+A canonical form is a relabelling under which two graphs become equal if and only if they are
+isomorphic. Only vertex colours and edge labels passed as arguments are used; the labels of a
+:class:`Graphs` are ignored otherwise.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ __all__ = [
 IntArray = NDArray[np.int64]
 
 BUDGET = 200_000_000
-"""Default work per graph, in edges and vertices looked at (some seconds)."""
+"""Default work per graph, in visited edges and vertices (some seconds)."""
 
 BACKENDS = {"search": 1, "bliss": 2}
-"""Names of the ways to a canonical form, and the salts of their digests."""
+"""Backends for canonical forms, and the salts of their digests."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,13 +39,13 @@ class Canonical:
     """Canonical labellings of a set of graphs.
 
     Attributes:
-        position: place of every vertex in the canonical order of its graph; shape [vertices].
-        orbit: automorphism orbit of every vertex, numbered by least position, so isomorphic
-            graphs number their orbits alike; shape [vertices].
-        digest: 128 bits of every canonical form, uint64 of shape [graphs, 2]. The same in every
+        position: position of every vertex in the canonical order of its graph; shape [vertices].
+        orbit: automorphism orbit of every vertex, numbered by smallest position, so that
+            isomorphic graphs have the same numbering; shape [vertices].
+        digest: 128-bit hash of every canonical form, uint64 of shape [graphs, 2]. The same in every
             run and on every machine; not comparable between backends.
-        exact: False where the budget ran out; shape [graphs]. Position, orbit and digest of such
-            a graph are those of an unfinished search and say nothing about other graphs.
+        exact: False if the budget was exceeded; shape [graphs]. Position, orbit and digest of such
+            a graph come from an unfinished search and cannot be compared with other graphs.
     """
 
     position: IntArray
@@ -66,12 +66,12 @@ def canonical_labelling(
 
     Args:
         graphs: one or many graphs.
-        colours: optional integer per vertex that isomorphisms must keep.
+        colours: optional integer per vertex that isomorphisms must preserve.
         edge_labels: optional integer per entry of ``graphs.indices``, equal in both directions.
-        budget: work per graph after which the search gives up.
-        backend: ``"search"``, ours; or ``"bliss"``, through igraph where that is installed: it
-            knows neither edge labels nor a budget. The two choose different canonical orders, so
-            the backend is hashed into the digest: never compare digests of different backends.
+        budget: maximum work per graph, after which the search stops.
+        backend: ``"search"``, built in; or ``"bliss"``, through igraph if installed, which supports
+            neither edge labels nor a budget. The two choose different canonical orders, so the
+            backend is hashed into the digest: never compare digests of different backends.
     """
     from .kernels import canon_set
 
@@ -110,9 +110,10 @@ def isomorphic(
     budget: int = BUDGET,
     backend: str = "search",
 ) -> bool | None:
-    """Whether two graphs are isomorphic; None where the budget ran out before that was known.
+    """Whether two graphs are isomorphic; None if the budget was exceeded.
 
-    Colours and edge labels are as in :func:`canonical_labelling`; give them for both or neither.
+    Colours and edge labels are as in :func:`canonical_labelling`; give them for both graphs or for
+    neither.
     """
     for what, one, other in (
         ("colours", colours_g, colours_h),
@@ -146,7 +147,7 @@ def isomorphic(
 
 
 def canonical_graph6(graph: Graphs, *, budget: int = BUDGET) -> str:
-    """The graph6 string of one graph in canonical order; colours and labels play no part."""
+    """The graph6 string of one graph in canonical order; colours and labels are ignored."""
     found = canonical_labelling(_single(graph), budget=budget)
     n = graph.num_nodes
     if not found.exact[0]:
@@ -166,13 +167,13 @@ def canonical_graph6(graph: Graphs, *, budget: int = BUDGET) -> str:
 
 
 def _counts(graph: Graphs, colours: IntArray, labels: IntArray) -> list[IntArray]:
-    """Cheap invariants: how many vertices have each (colour, degree), edges each label."""
+    """Cheap invariants: the multisets of (colour, degree) and of edge labels, number of edges."""
     pairs = np.stack([colours, graph.degree])
     return [pairs[:, np.lexsort(pairs)], np.array([len(graph.indices)]), np.sort(labels)]
 
 
 def _form(graph: Graphs, colours: IntArray, labels: IntArray, position: IntArray) -> list[IntArray]:
-    """The relabelled graph: colours in order, edges in order, their labels."""
+    """The relabelled graph: sorted vertex colours, edges, and edge labels."""
     row, column = position[graph.rows], position[graph.indices]
     by_row = np.lexsort((column, row))
     return [
@@ -205,7 +206,7 @@ def _checked(values: Any, length: int, what: str) -> IntArray:
 
 
 def _edge_labels(graphs: Graphs, values: Any) -> IntArray:
-    """One label per entry of ``indices``, checked to be symmetric; empty where there are none."""
+    """One label per entry of ``indices``, checked to be symmetric; empty if there are none."""
     from .kernels.csr import edge_positions
 
     if values is None:

@@ -17,18 +17,18 @@ Narrow = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RoundTable:
-    """The classes of round l. A row is one of the α table of round l - 1.
+    """The classes of round l. Rows refer to the α table of round l - 1.
 
     Attributes:
         size: C, the number of classes.
         previous: row of the class itself, [C].
         first, second: rows of the distinct tuples (α_vw, α_uw), [T] each.
         entry_ptr: entries of class c are ``entry_ptr[c]:entry_ptr[c+1]``, [C + 1].
-        entry_tuple, entry_count: which tuples a class sums over w ∈ N_d(v), and how often, [E].
+        entry_tuple, entry_count: the tuples a class sums over w ∈ N_d(v), and how often, [E].
         part: part of u for the pairs (v, u) of the class, [C].
-        shared: a sum that the class has in common with others, or -1, [C]. It stands for the start
-            classes of non-edges from u in all of Σ_{w ∈ N_d(v)}; entries of the class are then what
-            v, u and common neighbours change in it, with counts of either sign.
+        shared: index of a sum that the class shares with others, or -1, [C]. The shared sum runs
+            over all w ∈ N_d(v) and uses the start class of a non-edge for (u, w); the entries of
+            the class then correct it at v, u and common neighbours, with counts of either sign.
         shared_ptr, shared_tuple, shared_count: the entries of the shared sums.
     """
 
@@ -50,8 +50,9 @@ class RoundTable:
 class InteractionClasses:
     """All α classes of a set of graphs.
 
-    The α table of round 0 are the C0 start classes; that of round l ≥ 1 the C_l learned classes of
-    the round followed by the C0 start classes, because pairs outside E^δ keep their α⁽⁰⁾.
+    The α table of round 0 consists of the C0 start classes. The table of round l ≥ 1 consists of
+    the C_l learned classes of the round, then the C0 start classes, because pairs outside E^δ keep
+    their α⁽⁰⁾.
 
     Attributes:
         structure, merged: as given to ``interaction_classes``.
@@ -60,14 +61,14 @@ class InteractionClasses:
         pair_centre, pair_other: all (v, u) with u ∈ N_d(v), v included, sorted, [P].
         pair_class: row of every pair in the α table of round l, at index l - 1, [L, P].
         start: rows (part of v, kind, part of u, label of the edge, hops, label of v, label of u) of
-            all pairs ever read, [C0, 7]; kind 0 self, 1 within, 2 cross, 3 non-edge; label 0 where
-            there is none, else 1 + label; hops 0 unless distances count; labels of vertices 0
-            unless they count.
-        start_entry: where not merged, the CSR entry of the pair, or -1 if it is no edge, [C0].
-        tables: one per round; round l stands at index l - 1.
-        class_ptr, class_id, class_count: per round, the learned classes of graph g and how many of
-            its pairs are in each.
-        start_ptr, start_id: likewise the start classes that are read in some round.
+            all pairs ever read, [C0, 7]; kind 0 self, 1 within, 2 cross, 3 non-edge; label 0 if
+            there is none, else 1 + label; hops 0 unless distances are used; labels of vertices 0
+            unless they are used.
+        start_entry: if not merged, the CSR entry of the pair, or -1 if it is not an edge, [C0].
+        tables: one table per round; round l is at index l - 1.
+        class_ptr, class_id, class_count: per round, the learned classes of graph g and the number
+            of its pairs in each class.
+        start_ptr, start_id: the start classes of graph g that are read in some round.
     """
 
     structure: Structure
@@ -91,7 +92,7 @@ class InteractionClasses:
 
     @property
     def shares(self) -> bool:
-        """Whether classes take sums that they share."""
+        """Whether any classes share sums."""
         return any(len(table.shared_tuple) for table in self.tables)
 
     def __repr__(self) -> str:

@@ -1,11 +1,11 @@
-"""α classes: what Equation 2 computes, once per class instead of once per pair.
+"""α classes: compute Equation 2 once per class instead of once per pair.
 
-Equation 2 reads neither β, γ nor node features,
+Equation 2 does not depend on β, γ or node features,
 
     α_vu⁽ˡ⁾ = hash(α_vu⁽ˡ⁻¹⁾, {{(α_vw⁽ˡ⁻¹⁾, α_uw⁽ˡ⁻¹⁾) : w ∈ N_d(v)}})   for (v, u) ∈ E^δ,
 
-so α of a pair after l rounds is a function of its class alone, and the classes are few. Here they
-are enumerated before training, with what each is made of; the network embeds every class once.
+so α of a pair after l rounds is a function of its class alone, and there are few classes. This
+module enumerates the classes and their tuples before training; the network embeds every class once.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["InteractionClasses", "RoundTable", "interaction_classes"]
 IntArray = NDArray[np.int64]
 
 KEPT = 36
-"""Bytes per pair kept of the graph in work."""
+"""Bytes per stored pair of the current graph."""
 TUPLE = 160
-"""Bytes per tuple where classes are not merged, while the tables grow."""
+"""Bytes per tuple while the tables grow, if classes are not merged."""
 
 
 def interaction_classes(
@@ -42,19 +42,18 @@ def interaction_classes(
     """Enumerate the α classes of rounds 1 to L over a set of graphs.
 
     α_vu starts as the class (part of v, kind, part of u, label of the edge, hops, label of v,
-    label of u); each round applies Equation 2 to the pairs of E^δ. In ``pairs`` only those pairs
-    are computed that can still reach an output: in round l of L, pairs at distance
-    ≤ (L + 1 - l)·d.
+    label of u); each round applies Equation 2 to the pairs of E^δ. For ``pairs``, only pairs that
+    can still affect an output are computed: in round l of L, pairs at distance ≤ (L + 1 - l)·d.
 
     Args:
-        graphs: any number of graphs.
-        part: part of every vertex, comparable over the set, [n].
+        graphs: one or many graphs.
+        part: part of every vertex, with the same numbering in all graphs, [n].
         structure: E^δ, the radius of N_d, the number of rounds L, and whether the hop distance of a
-            pair joins its start class; ``pairs`` are those of a component.
-        edge_labels: a whole number ≥ 0 per entry of ``graphs.indices``; joins the start class.
-        merge: ``False`` gives every pair a class of its own, and every pair that is read a start
-            class of its own: the direct formula in the same arrays.
-        vertex_labels: a whole number ≥ 0 per vertex; joins the start class, but not the parts.
+            pair is part of its start class; ``pairs`` are within a connected component.
+        edge_labels: an integer ≥ 0 per entry of ``graphs.indices``; part of the start class.
+        merge: ``False`` gives every pair a separate class, and every pair that is read a separate
+            start class: the direct formula in the same arrays.
+        vertex_labels: an integer ≥ 0 per vertex; part of the start class, but not of the parts.
     """
     from .edge_classes import edge_classes
     from .kernels import balls
@@ -111,7 +110,7 @@ def interaction_classes(
 
 
 def _with_labels(parts: IntArray, vertex_labels: Any) -> tuple[IntArray, int]:
-    """Part and label of every vertex as one number, part · width + label, and the width."""
+    """Combine part and label of every vertex as part · width + label; also returns the width."""
     labels = _labels(vertex_labels, len(parts), "vertex labels")
     if labels is None:
         return parts.astype(np.int64), 1
@@ -122,7 +121,7 @@ def _with_labels(parts: IntArray, vertex_labels: Any) -> tuple[IntArray, int]:
 
 
 def _start_rows(starts: IntArray, width: int) -> IntArray:
-    """The start classes with parts and labels of vertices apart again, [C0, 7]."""
+    """The start classes with parts and vertex labels in separate columns, [C0, 7]."""
     out = np.empty((len(starts), 7), np.int64)
     out[:, :5] = starts[:, :5]
     for place, label in ((0, 5), (2, 6)):
@@ -133,7 +132,8 @@ def _start_rows(starts: IntArray, width: int) -> IntArray:
 def _check_memory(
     graphs: Graphs, parts: IntArray, which: str, d: int, rounds: int, merge: bool
 ) -> tuple[int, int, int]:
-    """Pairs kept of the largest graph, those with u ∈ N_d(v), and these of all; or a refusal."""
+    """Maximum number of stored pairs per graph, the same for u ∈ N_d(v), and the total of the
+    latter over all graphs; raises an error if memory does not suffice."""
     request = f"interactions={which!r} with d={d} and rounds={rounds}"
     near, closest = _balls(graphs, d, request)
     kept = closest
@@ -158,7 +158,8 @@ def _check_memory(
 
 
 def _balls(graphs: Graphs, radius: int, request: str) -> tuple[IntArray, int]:
-    """The size of N_radius(v) for every v, and the largest sum over a graph; or a refusal."""
+    """The size of N_radius(v) for every v, and the largest sum over a graph; raises an error if
+    memory does not suffice."""
     from .kernels.balls import ball_counts
 
     csr = (graphs.ptr, graphs.indptr, graphs.indices)
@@ -185,7 +186,7 @@ def _table(
     place: IntArray,
     before: int,
 ) -> RoundTable:
-    """The table of round r; ``before`` classes were learned in the round before."""
+    """The table of round r; ``before`` is the number of classes learned in the previous round."""
     from .kernels.round_tables import round_table
 
     previous, part, ptr, entry_tuple, entry_count, first, second = round_table(

@@ -1,28 +1,27 @@
-"""The one door for graphs: whatever holds graphs becomes ``Graphs``.
+"""Conversion of all supported inputs to ``Graphs``.
 
-What is accepted, and how it is read:
+Accepted inputs, and how they are read:
 
 ==========================================  =====================================================
-``Graphs``                                  as it is
+``Graphs``                                  returned unchanged
 PyG ``Data``, ``Batch``                     ``edge_index``; with ``ptr`` or ``batch`` many graphs
 PyG ``InMemoryDataset``, its subsets        the collated storage, without an object per graph
-list, tuple, any other map-style dataset    every item a graph of the kinds in this table
-networkx, directed or multi too             node names go to ``vertex_names`` unless 0 … n - 1
+list, tuple, any other map-style dataset    every item is a graph of the kinds in this table
+networkx, also directed or multigraphs      node names become ``vertex_names`` unless 0 … n - 1
 SciPy sparse matrix or array                its non-zero pattern; must be square
-edge array: NumPy, torch, lists             shape [2, m]; [m, 2] too where m ≠ 2
+edge array: NumPy, torch, lists             shape [2, m]; also [m, 2] if m ≠ 2
 ``str``, ``Path``                           a file or folder, see ``gpnn.graph.readers``
 ==========================================  =====================================================
 
-An array of shape [2, 2] is read as [2, m]: columns are edges. A dense adjacency matrix is not
-guessed at. Directed edges are symmetrised, self-loops and copies dropped, with counts in
-``Graphs.normalised``; an edge array that lists every edge once is not taken for directed.
+An array of shape [2, 2] is read as [2, m]: columns are edges. Dense adjacency matrices are not
+recognised. Directed edges are symmetrised, self-loops and duplicates dropped, with counts in
+``Graphs.normalised``; an edge array that lists every edge once is not treated as directed.
 
-Labels are read: PyG's ``x`` and ``edge_attr`` where they are a column of whole numbers or one-hot
-rows, the attribute ``label`` of vertices and edges of a networkx graph where all of them are whole
-numbers, or all texts (which become numbers by a fixed rule). Other features are no part of
-``Graphs``. What is ignored (weights, other labels, directions, self-loops) is told by an
-:class:`InputNote`. Torch and PyG are
-recognised without being imported; tensors of 64-bit integers are not copied.
+Labels are read from PyG's ``x`` and ``edge_attr`` if they are a column of integers or one-hot rows,
+and from the attribute ``label`` of the vertices and edges of a networkx graph if all values are
+integers or all are strings (which are hashed to numbers). ``Graphs`` contains no other features.
+An :class:`InputNote` reports what is ignored (weights, other labels, directions, self-loops). Torch
+and PyG are recognised without being imported; tensors of 64-bit integers are not copied.
 """
 
 from __future__ import annotations
@@ -54,12 +53,12 @@ _KINDS = (
 
 
 def as_graphs(source: Any, num_nodes: int | None = None) -> Graphs:
-    """Turn anything that holds graphs into ``Graphs``.
+    """Convert any supported input to ``Graphs``.
 
     Args:
-        source: see the table above.
-        num_nodes: vertices of the one graph of an edge array, a ``Data`` or an edge-list file,
-            where isolated vertices follow the last edge's.
+        source: one of the inputs in the table of :mod:`gpnn.graph.convert`.
+        num_nodes: number of vertices of the single graph in an edge array, a ``Data`` or an
+            edge-list file, if isolated vertices have larger ids than those of the edges.
     """
     if num_nodes is not None:
         _check_num_nodes(num_nodes)
@@ -74,7 +73,7 @@ def as_graphs(source: Any, num_nodes: int | None = None) -> Graphs:
 
 
 def _tell(graphs: Graphs) -> None:
-    """What was changed, where it may not be what the caller meant."""
+    """Report changes that the caller may not expect."""
     changed = graphs.normalised
     every_edge_once = changed.reversed_added == graphs.num_edges
     if changed.self_loops or (changed.reversed_added and not every_edge_once):
@@ -112,7 +111,7 @@ def _convert(source: Any, num_nodes: int | None) -> Graphs:
 
 
 def split_rows(array: NDArray[Any]) -> tuple[Ints, Ints]:
-    """Sources and targets of an edge array, each contiguous, whole numbers of 64 bits."""
+    """Sources and targets of an edge array, as contiguous arrays of 64-bit integers."""
     if array.ndim == 2 and array.shape[0] == 2:
         rows = array
     elif array.ndim == 2 and array.shape[1] == 2:
@@ -136,7 +135,7 @@ def _check_num_nodes(num_nodes: object) -> None:
 
 
 def _is_edge_array(source: Any, num_nodes: int | None) -> bool:
-    """Arrays and tensors, and lists of two rows or of pairs of numbers."""
+    """Whether the source is an array, a tensor, or a list of two rows or of pairs of numbers."""
     if isinstance(source, np.ndarray) or is_a(source, "torch", "Tensor"):
         return True
     if not isinstance(source, list | tuple):
@@ -147,7 +146,7 @@ def _is_edge_array(source: Any, num_nodes: int | None) -> bool:
 
 
 def _is_flat(item: Any) -> bool:
-    """A row of numbers, or a number (for a clear refusal)."""
+    """Whether the item is a row of numbers, or a number (which gives a clear error later)."""
     if isinstance(item, np.ndarray) or is_a(item, "torch", "Tensor"):
         return bool(item.ndim <= 1)
     if isinstance(item, list | tuple):
@@ -162,7 +161,7 @@ def _edge_array(source: Any) -> tuple[Ints, Ints]:
 
 
 def count_vertices(src: Ints, dst: Ints) -> int:
-    """The largest id plus one; negative ids are left for ``from_edges`` to refuse."""
+    """The largest id plus one; negative ids are refused later by ``from_edges``."""
     n = max(0, int(max(src.max(initial=-1), dst.max(initial=-1))) + 1)
     check_vertices(n, len(src))
     return n
@@ -170,7 +169,7 @@ def count_vertices(src: Ints, dst: Ints) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """Vertices of a networkx graph: ids, and names where they are not the ids."""
+    """Vertices of a networkx graph: ids, and names if these differ from the ids."""
 
     ids: dict[Any, int]
     names: list[str] | None
@@ -203,12 +202,12 @@ def _from_networkx(graph: Any) -> Graphs:
 
 
 def ids_in_order(ids: dict[Any, int]) -> list[Any]:
-    """Vertices by id."""
+    """Vertices sorted by id."""
     return sorted(ids, key=ids.__getitem__)
 
 
 def _whole(labels: list[Any], of: str) -> list[int] | None:
-    """Labels where all are whole numbers, or all texts, as numbers; a word where they are not."""
+    """Labels as numbers if all are integers or all are strings; otherwise ``None``, with a note."""
     given = [label for label in labels if label is not None]
     if given and len(given) == len(labels) and all(isinstance(v, str) for v in given):
         codes = {text: text_code(text) for text in set(given)}
@@ -224,7 +223,7 @@ def _whole(labels: list[Any], of: str) -> list[int] | None:
 
 
 def text_code(text: str) -> int:
-    """A whole number for a label that is a text, the same for the same text in every graph."""
+    """An integer for a string label, the same for equal strings in every graph."""
     return int.from_bytes(hashlib.blake2b(text.encode(errors="replace"), digest_size=7).digest())
 
 
@@ -257,7 +256,7 @@ def _from_items(items: Sequence[Any]) -> Graphs:
 
 
 def graph_per_item(items: Sequence[Any], of: str) -> Graphs:
-    """The graphs of a list of single graphs; ``of`` names the list in messages."""
+    """Convert a list with exactly one graph per item; ``of`` names the list in messages."""
     parts = _parts(items, of)
     several = next((k for k, graph in enumerate(parts) if len(graph) != 1), None)
     if several is not None:

@@ -1,11 +1,12 @@
 """α classes with α on edges and d = 1, for graphs of any size.
 
-The cost is that of the edges, the triangles and the tables, not Σ deg²: over w ∉ N(u) the sum
+The cost depends on the number of edges, triangles and table entries, not on Σ deg². In the sum
 
-    Σ_{w ∈ N[v]} φ(α_vw, α_uw)
+    Σ_{w ∈ N[v]} φ(α_vw, α_uw),
 
-depends on v and the colour of u alone, so classes share it where many have the same, and correct it
-at u, at v and at common neighbours (:class:`~gpnn.graph.class_tables.RoundTable`, ``shared``).
+the terms with w ∉ N(u) depend on u only through its colour. Classes therefore share one sum over
+N[v] where this saves entries, and correct it at u, at v and at common neighbours
+(:class:`~gpnn.graph.class_tables.RoundTable`, ``shared``).
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ Narrow = NDArray[np.int32]
 PAIR = 110
 """Bytes per pair while a round is computed."""
 ENTRY = 44
-"""Bytes per entry of the tables, while tuples are numbered."""
+"""Bytes per table entry while tuples are numbered."""
 MOST_PAIRS, MOST_ENTRIES = 2**30, 2**31
-"""What numbers of 32 bits can count."""
+"""Limits of 32-bit numbering."""
 GAIN = 2
-"""How many times fewer entries a shared sum must have to be worth a row of its own."""
+"""Factor by which sharing a sum must reduce the number of entries to be used."""
 
 
 @dataclass
 class _Starts:
-    """The start classes so far: what each is told apart by, and the colour of u."""
+    """The start classes so far: their distinguishing keys, and the number of vertex colours."""
 
     keys: NDArray[np.uint64]
     colours: int
@@ -53,8 +54,8 @@ class _Starts:
         return (self.keys[:, 0] % np.uint64(self.colours)).astype(np.int64)
 
     def of_non_edges(self, wanted: IntArray) -> Narrow:
-        """The numbers of the classes (colour of u · colours + colour of w) of pairs that are no
-        edges; new ones are added."""
+        """The numbers of the classes (colour of u · colours + colour of w) of non-edges; new
+        classes are added."""
         new = np.stack([wanted.astype(np.uint64), np.full(len(wanted), NONE, np.uint64)], 1)
         numbers, first = number_keys(np.concatenate([self.keys, new]))
         self.keys = np.concatenate([self.keys, new])[first]
@@ -63,7 +64,7 @@ class _Starts:
 
 @dataclass(frozen=True)
 class _Round:
-    """A round with tuples as nodes."""
+    """One round: its table with tuples given as nodes, and the classes of every graph."""
 
     table: RoundTable
     lists: tuple[IntArray, IntArray, IntArray]
@@ -77,8 +78,8 @@ def edge_classes(
     labels: IntArray,
     structure: Structure,
 ) -> InteractionClasses:
-    """As :func:`~gpnn.graph.classes.interaction_classes`, for ``cross`` or ``edges`` and d = 1,
-    classes merged. ``colours`` are parts and labels of vertices: part · width + label."""
+    """Like :func:`~gpnn.graph.classes.interaction_classes`, for ``cross`` or ``edges``, d = 1 and
+    merged classes. ``colours`` combines part and label of every vertex: part · width + label."""
     n = graphs.num_nodes
     pairs = n + len(graphs.indices)
     request = f"interactions={structure.interactions!r} with d=1 and rounds={structure.layers}"
@@ -139,13 +140,13 @@ def _check_count(count: int, most: int, what: str) -> None:
 
 
 def _rows(nodes: NDArray[Any], size: int) -> NDArray[Any]:
-    """Nodes as rows of an α table with ``size`` learned classes."""
+    """Convert nodes to rows of an α table with ``size`` learned classes."""
     return np.where(nodes >= 0, nodes, size - 1 - nodes)
 
 
 @dataclass(frozen=True)
 class _Whole:
-    """The pairs (v, u) with u ∈ N[v] of all graphs, and which are learned."""
+    """The pairs (v, u) with u ∈ N[v] of all graphs, and which of them are learned."""
 
     graphs: Graphs
     parts: IntArray
@@ -161,7 +162,7 @@ class _Whole:
     def of(
         cls, graphs: Graphs, parts: IntArray, colour: Narrow, within: bool, request: str
     ) -> _Whole:
-        """``within``: whether edges within parts are learned too."""
+        """Build from graphs; ``within``: whether edges within parts are also learned."""
         pairs = graphs.num_nodes + len(graphs.indices)
         centre, ball = np.empty(pairs, np.int32), np.empty(pairs, np.int32)
         mask = np.empty(pairs, np.bool_)
@@ -176,7 +177,7 @@ class _Whole:
         return cls(graphs, parts, colour, centre, ball, learned, mask, request, vertices)
 
     def start_keys(self, colours: int, label: IntArray) -> NDArray[np.uint64]:
-        """What α⁽⁰⁾ of every pair is told apart by."""
+        """Keys that distinguish the α⁽⁰⁾ of all pairs."""
         keys = np.empty((len(self.ball), 2), np.uint64)
         indptr = self.graphs.indptr
         on_spans(
@@ -188,8 +189,8 @@ class _Whole:
         return keys
 
     def _class_keys(self, node: Narrow) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Narrow]:
-        """Keys of α after the round, of the learned pairs; Σ_{w ∈ N[v]} g(α_vw) of every v; and the
-        common neighbours of every pair."""
+        """Keys of α after the round for the learned pairs; Σ_{w ∈ N[v]} g(α_vw) for every v; and
+        the number of common neighbours of every pair."""
         indptr, learned = self.graphs.indptr, self.learned
         sums = np.empty((self.graphs.num_nodes, 2), np.uint64)
         total, common = np.empty((len(node), 2), np.uint64), np.empty(len(node), np.int32)
@@ -208,7 +209,8 @@ class _Whole:
         return keys, sums, common
 
     def around(self, low: int, high: int) -> tuple[int, int]:
-        """The first vertex of the graphs of vertices ``low:high``, and how many these have."""
+        """The first vertex of the graphs that contain vertices ``low:high``, and their total
+        number of vertices."""
         ptr = self.graphs.ptr
         base = int(ptr[np.searchsorted(ptr, low, "right") - 1]) if high > low else 0
         return base, int(ptr[np.searchsorted(ptr, high, "left")]) - base if high > low else 0
@@ -225,8 +227,8 @@ class _Whole:
         colour: Narrow,
         starts: _Starts,
     ) -> tuple[_Round, Narrow, Narrow]:
-        """A round: its table, the nodes after it, and the colour of u of every class. ``colour`` is
-        that of the classes of the round before."""
+        """Compute a round: its table, the nodes after it, and the colour of u for every class.
+        ``colour`` holds these colours for the classes of the previous round."""
         learned = self.learned
         keys, sums, common = self._class_keys(node)
         number, first = number_keys(keys)
@@ -263,7 +265,7 @@ class _Whole:
     def _tuples(
         self, packed: NDArray[np.uint64], colour: Narrow, starts: _Starts
     ) -> tuple[IntArray, IntArray]:
-        """Both nodes of the tuples."""
+        """Both nodes of every tuple."""
         first, second, missing = (np.empty(len(packed), np.int64) for _ in range(3))
         other = starts.other
         on_spans(
@@ -283,8 +285,8 @@ class _Whole:
         sums: NDArray[np.uint64],
         common: IntArray,
     ) -> _Entries:
-        """The tuples of the classes, which the pairs ``chosen`` stand for; ``common``: how many w
-        are in N[v] and N[u]."""
+        """The tuples of the classes represented by the pairs ``chosen``; ``common``: the size of
+        N[v] ∩ N[u]."""
         indptr, count = self.graphs.indptr, len(chosen)
         widest = int(np.diff(indptr).max(initial=0)) + 1
         distinct = np.zeros(count, np.int64)
@@ -328,8 +330,8 @@ class _Whole:
     def _shared(
         self, chosen: IntArray, sums: NDArray[np.uint64], distinct: IntArray, common: IntArray
     ) -> tuple[IntArray, IntArray]:
-        """The shared sum of every class, -1 for none, and the class that every sum is taken from:
-        sums of classes that together have far fewer entries with it than without."""
+        """The shared sum of every class, or -1, and the class that represents every sum. A sum is
+        shared if its classes together have far fewer entries with it than without it."""
         far = np.empty((len(chosen), 2), np.uint64)
         on_spans(
             lambda a, b: loops.far_keys(
@@ -347,7 +349,7 @@ class _Whole:
 
 @dataclass(frozen=True)
 class _Entries:
-    """Entries of classes and of shared sums; ``keys`` are the tuples of both, one after another."""
+    """Entries of classes and of shared sums; ``keys`` concatenates the tuples of both."""
 
     ptr: IntArray
     keys: NDArray[np.uint64]
@@ -360,7 +362,7 @@ class _Entries:
 def _joined(
     lists: list[tuple[IntArray, NDArray[Any], NDArray[Any]]],
 ) -> tuple[IntArray, NDArray[Any], NDArray[Any]]:
-    """Lists of stretches as one: bounds, keys, times."""
+    """Concatenate the lists of all spans: bounds, keys, times."""
     lengths = np.concatenate([one[0] for one in lists])
     ptr = np.concatenate(([0], np.cumsum(lengths)))
     return ptr, np.concatenate([one[1] for one in lists]), np.concatenate([one[2] for one in lists])
@@ -387,7 +389,7 @@ def _starts_of_graphs(
 def _start_rows(
     starts: _Starts, names: IntArray, label_names: IntArray, width: int, distances: bool
 ) -> IntArray:
-    """(part of v, kind, part of u, label of the edge, hops, label of v, label of u)."""
+    """Rows (part of v, kind, part of u, label of the edge, hops, label of v, label of u)."""
     out = np.zeros((len(starts.keys), 7), np.int64)
     first, second = np.divmod(starts.keys[:, 0].astype(np.int64), starts.colours)
     label, kind = np.divmod(starts.keys[:, 1].astype(np.int64), 4)

@@ -1,6 +1,6 @@
 """Vertex colours from isomorphism: orbits of the whole graph, classes of rooted ego subgraphs.
 
-All of them read plain structure only: node and edge labels play no part.
+All of them use structure only: node and edge labels are ignored.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ __all__ = [
 IntArray = NDArray[np.int64]
 
 ORBIT_LIMIT = 1000
-"""Vertices of a graph up to which :func:`orbit_colours` answers."""
+"""Maximum number of vertices of a graph for :func:`orbit_colours`."""
 
 EGO_LIMIT = 1000
-"""Vertices of an ego up to which :func:`ego_colours` answers."""
+"""Maximum number of vertices of an ego for :func:`ego_colours`."""
 
 EGO_FAST_LIMIT = 4000
-"""Vertices of an ego up to which :func:`ego_fast_colours` answers."""
+"""Maximum number of vertices of an ego for :func:`ego_fast_colours`."""
 
 
 def orbit_colours(graphs: Graphs, *, budget: int = BUDGET) -> IntArray:
     """λ_⊤(v) = (canonical form of the graph of v, automorphism orbit of v).
 
-    Two vertices, of one graph or of two, have one colour exactly when an isomorphism carries one
-    to the other. Returns shape [vertices, 3]: the graph's 128-bit digest in two lanes, then the
-    orbit, numbered canonically.
+    Two vertices, of the same graph or of two graphs, have the same colour if and only if an
+    isomorphism maps one to the other. Returns shape [vertices, 3]: the graph's 128-bit digest in
+    two 64-bit words, then the orbit, numbered canonically.
     """
     sizes = np.diff(graphs.ptr)
     if len(sizes) and sizes.max() > ORBIT_LIMIT:
@@ -61,13 +61,13 @@ def orbit_colours(graphs: Graphs, *, budget: int = BUDGET) -> IntArray:
 def ego_colours(graphs: Graphs, radius: int, *, budget: int = BUDGET) -> IntArray:
     """Isomorphism class of the subgraph induced by the vertices within ``radius`` hops of v.
 
-    The subgraph is rooted: isomorphisms must carry root to root. Returns shape [vertices, 2], 128
-    bits of the canonical form; two different classes share a colour with probability 2^-128.
+    The subgraph is rooted: isomorphisms must map root to root. Returns shape [vertices, 2], a
+    128-bit hash of the canonical form; two different classes collide with probability 2^-128.
 
     Args:
         graphs: one or many graphs.
         radius: 1 or more hops.
-        budget: work per ego after which the search gives up, with an error.
+        budget: maximum work per ego; an error is raised beyond it.
     """
     return _hashed(graphs, radius, EGO_LIMIT, budget, exact=True)
 
@@ -75,9 +75,9 @@ def ego_colours(graphs: Graphs, radius: int, *, budget: int = BUDGET) -> IntArra
 def ego_fast_colours(graphs: Graphs, radius: int) -> IntArray:
     """The multiset, over the vertices w of the ego of v, of 1-WL with w individualised.
 
-    The ego is that of :func:`ego_colours`, its vertices marked by their distance to v. For every w
-    in turn, w gets a colour of its own and 1-WL runs until stable. Coarser than the isomorphism
-    class, polynomial for every ego. Returns shape [vertices, 2].
+    The ego is that of :func:`ego_colours`, with its vertices marked by their distance to v. Each w
+    in turn is given a unique colour, and 1-WL runs until it is stable. This is coarser than the
+    isomorphism class, and polynomial for every ego. Returns shape [vertices, 2].
     """
     return _hashed(graphs, radius, EGO_FAST_LIMIT, BUDGET, exact=False)
 

@@ -1,7 +1,7 @@
-"""PyG objects as graphs, read through their attributes; nothing here imports torch or PyG.
+"""Conversion of PyG objects, read through their attributes without importing torch or PyG.
 
-The number of vertices is what PyG says: ``num_nodes``, else the length of a node-level attribute,
-else the largest id plus one.
+The number of vertices is determined as in PyG: ``num_nodes``, else the length of a node-level
+attribute, else the largest id plus one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NODE_KEYS = ("x", "feat", "pos", "batch", "node_type", "n_id", "tf")
 
 
 def from_data(data: Any, num_nodes: int | None = None) -> Graphs:
-    """One ``Data``; many graphs where it has ``ptr`` or ``batch`` (as ``Batch`` does)."""
+    """Convert a ``Data``; many graphs if it has ``ptr`` or ``batch`` (as ``Batch`` does)."""
     src, dst = _edges(data)
     sizes = _batch_sizes(data)
     _tell_unread([data])
@@ -54,7 +54,7 @@ def from_data(data: Any, num_nodes: int | None = None) -> Graphs:
 
 
 def from_list(items: Sequence[Any]) -> Graphs:
-    """A list of ``Data``, joined before anything is built."""
+    """Convert a list of ``Data``; the arrays are concatenated before graphs are built."""
     if any(_batch_sizes(item) is not None for item in items):
         return Graphs.concatenate([from_data(item) for item in items])
     _tell_unread(items)
@@ -82,9 +82,9 @@ def from_list(items: Sequence[Any]) -> Graphs:
 
 
 def from_dataset(dataset: Any) -> Graphs:
-    """An ``InMemoryDataset`` or ``Subset`` of one: its collated storage, in the subset's order.
+    """Convert an ``InMemoryDataset`` or a ``Subset`` of it from its collated storage, in order.
 
-    A dataset with a ``transform`` is read item by item, since its graphs are made on access.
+    A dataset with a ``transform`` is read item by item, since its graphs are created on access.
     """
     base, picked = _unwrap(dataset)
     if base is None or base.transform is not None or base._data is None:
@@ -95,7 +95,7 @@ def from_dataset(dataset: Any) -> Graphs:
 
 
 def _unwrap(dataset: Any) -> tuple[Any, Ints]:
-    """The in-memory dataset under any layers of ``Subset``, and the numbers of its graphs."""
+    """The in-memory dataset below any levels of ``Subset``, and the indices of its graphs."""
     if is_a(dataset, "torch_geometric", "InMemoryDataset"):
         return dataset, np.fromiter(dataset.indices(), np.int64)
     if is_a(dataset, "torch", "Subset"):
@@ -147,7 +147,7 @@ def _collated(data: Any, slices: Any, picked: Ints) -> Graphs:
 
 
 def _raw(data: Any, name: str, count: int, place: str = "") -> NDArray[Any] | None:
-    """An attribute with a row per vertex or edge, or None."""
+    """An attribute with one row per vertex or edge, or None."""
     value = data.get(name)
     if value is None:
         return None
@@ -172,7 +172,7 @@ def _tell_unread(items: Sequence[Any]) -> None:
 
 
 def _attribute(data: Any, name: str, count: int) -> Ints | None:
-    """An attribute as labels, where it is that."""
+    """An attribute as labels, or None if it is not a label."""
     array = _raw(data, name, count)
     if array is None or array.ndim > 2:
         return None
@@ -188,7 +188,7 @@ def _build(
     edge_labels: Ints | None,
     local: bool = True,
 ) -> Graphs:
-    """The graphs, with labels where both directions of every edge have the same."""
+    """Build the graphs, with edge labels if they agree in both directions of every edge."""
     given: dict[str, Any] = {"bounds": bounds, "local": local if bounds is not None else False}
     try:
         return Graphs.from_edges(
@@ -203,7 +203,7 @@ def _build(
 
 
 def _sizes(data: Any, slices: Any) -> Ints | None:
-    """Vertices of every graph in collated storage, where anything but the edges tells."""
+    """Number of vertices of every graph in collated storage, or None if only edges are stored."""
     store = data._store
     kept = store.__dict__.get("_num_nodes")
     if kept is None and "num_nodes" in slices:
@@ -222,7 +222,7 @@ def _steps(bounds: Any) -> Ints:
 
 
 def _largest(src: NDArray[Any], dst: NDArray[Any], bounds: Ints) -> Ints:
-    """The largest id in every graph, -1 where there is no edge."""
+    """The largest id in every graph, -1 for graphs without edges."""
     out = np.full(len(bounds) - 1, -1, np.int64)
     some = np.flatnonzero(np.diff(bounds))
     if len(some):
@@ -244,7 +244,7 @@ def _edges(data: Any, place: str = "") -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _num_nodes(data: Any, place: str = "") -> int:
-    """What PyG would say: as stated, else by an attribute of vertices, else by the edges."""
+    """As in PyG: the stated number, else the length of a vertex attribute, else by the edges."""
     src, dst = _edges(data, place)
     n: int | None = None
     keys = list(data.keys())
@@ -268,7 +268,7 @@ def _num_nodes(data: Any, place: str = "") -> int:
 
 
 def _batch_sizes(data: Any) -> Ints | None:
-    """Vertices of every graph of a batch, or None for a single graph."""
+    """Number of vertices of every graph of a batch, or None for a single graph."""
     if "ptr" in data and data["ptr"] is not None:
         sizes = _steps(data["ptr"])
         if (sizes < 0).any() or int(whole_numbers(data["ptr"], "entries of ptr")[:1].sum()):

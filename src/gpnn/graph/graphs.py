@@ -1,4 +1,4 @@
-"""One compact structure for one graph or a hundred thousand: simple undirected graphs in CSR."""
+"""A compact container for one or many simple undirected graphs, in CSR format."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 MEASURED = 1_000_000
-"""Vertices above which memory is compared with what they take."""
+"""Number of vertices above which the memory they need is checked first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """What was changed to make the input simple and undirected, in directed entries."""
+    """Counts of the changes that made the input simple and undirected, in directed edges."""
 
     self_loops: int = 0
     duplicates: int = 0
@@ -56,17 +56,17 @@ class Normalised:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graphs:
-    """Simple undirected graphs, one after another, in one CSR.
+    """One or many simple undirected graphs in one CSR structure.
 
     Attributes:
         ptr: vertices of graph g are ``ptr[g]:ptr[g+1]``; shape [graphs + 1].
         indptr: neighbours of v are ``indices[indptr[v]:indptr[v+1]]``; shape [vertices + 1].
-        indices: global vertex ids, ascending in every row; every edge stands in both rows.
+        indices: global vertex ids, ascending in every row; every edge occurs in both rows.
         node_labels: optional integer per vertex (atom, TU node label).
         edge_labels: optional integer per entry of ``indices`` (bond); equal in both directions.
-        vertex_names: optional name per vertex, as a file had it.
+        vertex_names: optional name per vertex, as in the input file.
         graph_names: optional name per graph.
-        normalised: what was dropped or added on the way in.
+        normalised: edges that were dropped or added when the input was read.
     """
 
     ptr: IntArray
@@ -92,15 +92,15 @@ class Graphs:
         vertex_names: Sequence[str] | None = None,
         graph_names: Sequence[str] | None = None,
     ) -> Graphs:
-        """Build from edge arrays; self-loops and duplicates go, missing reverse edges come.
+        """Build from edge arrays; drops self-loops and duplicates, adds missing reverse edges.
 
         Args:
             src, dst: integer arrays of equal length.
-            num_nodes: vertices of the graph, or of every graph.
-            bounds: edges of graph g are ``bounds[g]:bounds[g+1]``; needed for several graphs.
-            local: whether ids count from 0 in every graph, or through the whole set.
-            node_labels, edge_labels: one integer per vertex / per given edge. Two given
-                directions or copies of an edge with different labels are refused.
+            num_nodes: number of vertices of the graph, or of each graph.
+            bounds: edges of graph g are ``bounds[g]:bounds[g+1]``; required for several graphs.
+            local: whether vertex ids start at 0 in every graph instead of being global.
+            node_labels, edge_labels: one integer per vertex / per given edge. Different labels
+                for the two directions or for copies of an edge are refused.
         """
         from .kernels import csr
 
@@ -176,7 +176,7 @@ class Graphs:
         return graphs.with_edge_labels(src + shift, dst + shift, labels)
 
     def with_edge_labels(self, src: IntArray, dst: IntArray, labels: IntArray) -> Graphs:
-        """With a label for every edge, given by its ends, numbered through all graphs."""
+        """Add a label to every edge; edges are given by global vertex ids."""
         from .kernels import csr
 
         out = np.empty(len(self.indices), np.int64)
@@ -211,7 +211,7 @@ class Graphs:
         )
 
     def __getitem__(self, index: int) -> Graphs:
-        """One graph as a set of its own, vertices numbered from 0."""
+        """A single graph, with vertices numbered from 0."""
         g = range(len(self))[index]
         low, high = int(self.ptr[g]), int(self.ptr[g + 1])
         first, last = int(self.indptr[low]), int(self.indptr[high])
@@ -234,7 +234,7 @@ class Graphs:
 
     @property
     def num_edges(self) -> int:
-        """Undirected edges."""
+        """Number of undirected edges."""
         return len(self.indices) // 2
 
     @property
@@ -243,12 +243,12 @@ class Graphs:
 
     @property
     def rows(self) -> IntArray:
-        """The vertex in whose row each entry of ``indices`` stands."""
+        """The row (source vertex) of each entry of ``indices``."""
         return np.repeat(np.arange(self.num_nodes), self.degree)
 
     @property
     def graph_of(self) -> IntArray:
-        """The graph of every vertex."""
+        """The index of the graph that contains each vertex."""
         return np.repeat(np.arange(len(self)), np.diff(self.ptr))
 
     def edges(self) -> IntArray:
@@ -258,7 +258,7 @@ class Graphs:
         return np.stack([rows[once], self.indices[once].astype(np.int64)])
 
     def induced(self, keep: BoolArray) -> tuple[Graphs, IntArray]:
-        """The subgraphs induced by the kept vertices, and the old ids of their vertices."""
+        """The subgraphs induced by the kept vertices, and the original ids of these vertices."""
         from .kernels import csr
 
         ptr, indptr, entries, renumbered = csr.induce(self.ptr, self.indptr, self.indices, keep)
@@ -275,7 +275,7 @@ class Graphs:
         ), vertices
 
     def relabelled(self, order: IntArray) -> Graphs:
-        """The same graphs with vertex v renamed ``order[v]``; graphs must keep their vertices."""
+        """The same graphs with vertex v renamed ``order[v]``, which must stay in its graph."""
         if not np.array_equal(np.sort(order), np.arange(self.num_nodes)) or not np.array_equal(
             self.graph_of[order], self.graph_of
         ):
@@ -297,7 +297,7 @@ class Graphs:
         )
 
     def permutation(self, rng: np.random.Generator) -> IntArray:
-        """A random order for :meth:`relabelled`: every vertex stays in its graph."""
+        """A random permutation for :meth:`relabelled` that keeps every vertex in its graph."""
         keys = rng.random(self.num_nodes)
         order = np.empty(self.num_nodes, np.int64)
         order[np.lexsort((keys, self.graph_of))] = np.arange(self.num_nodes)
@@ -305,7 +305,7 @@ class Graphs:
 
     @staticmethod
     def concatenate(parts: Sequence[Graphs]) -> Graphs:
-        """All graphs of several sets in order, with the labels and names that all sets have."""
+        """Concatenate several sets of graphs; labels and names are kept if all sets have them."""
         if not parts:
             return Graphs(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int32))
         vertex_base = np.cumsum([0] + [p.num_nodes for p in parts])

@@ -1,4 +1,4 @@
-"""Does a scheme depend on structure alone? Relabel and compare."""
+"""Test whether a scheme depends on structure alone, by relabelling vertices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Invariance", "check_invariance"]
 
 @dataclass(frozen=True)
 class Invariance:
-    """The outcome; true in a condition if no difference was found."""
+    """Result of an invariance check; truthy if no difference was found."""
 
     scheme: str
     holds: bool
@@ -28,11 +28,11 @@ class Invariance:
 def check_invariance(
     scheme: str | Scheme, graph: Any, trials: int = 5, seed: int = 0
 ) -> Invariance:
-    """Colour ``graph``, rename its vertices at random, colour again and compare.
+    """Colour ``graph``, relabel its vertices at random, colour it again and compare.
 
     A set of several graphs is also coloured one graph at a time: a graph must get the same colours
-    alone as in company. A difference proves that the scheme is not invariant; none found is
-    evidence, not proof.
+    alone as in the set. A difference proves that the scheme is not invariant; the absence of
+    differences is evidence, not proof.
     """
     rule = get_scheme(scheme)
     if not isinstance(graph, Graphs):

@@ -1,17 +1,17 @@
-"""The paper's notions of sameness under a scheme, one 128-bit digest per graph.
+"""The paper's notions of equivalence under a scheme, as one 128-bit digest per graph.
 
-Two graphs of one set are equivalent exactly if their digests are equal. With ``≃`` for isomorphic:
+Two graphs of a set are equivalent if and only if their digests are equal. ``≃`` means isomorphic:
 
 * λ-equivalent: equal counts of every vertex colour λ_V and of every edge colour λ_E over
-  unordered pairs. Non-edges need no count of their own: how many pairs of two colours there are
-  follows from the vertices, how many of them are edges from the edges.
-* partition-isomorphic: S_c(G) ≃ S_c(H) for every colour c, S_c being the subgraph that the
-  vertices of colour c induce. Dropping all cross edges leaves the disjoint union of the S_c, so
-  this is one isomorphism test of that union with its vertices coloured.
-* interaction-isomorphic: partition-isomorphic, and B(G) ≃ B(H) as plain graphs, B being the
+  unordered pairs. Non-edges need no separate count: the vertex colours determine the number of
+  pairs of two colours, and the edge colours how many of them are edges.
+* partition-isomorphic: S_c(G) ≃ S_c(H) for every colour c, where S_c is the subgraph induced by
+  the vertices of colour c. Without cross edges, a graph is the disjoint union of the S_c, so this
+  is one isomorphism test of that union with coloured vertices.
+* interaction-isomorphic: partition-isomorphic, and B(G) ≃ B(H) as plain graphs, where B is the
   boundary subgraph.
 
-Labels of vertices and edges count wherever the graphs have them.
+Vertex and edge labels are included if the graphs have them.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Sameness:
-    """``digest`` [graphs, 2] decides; where ``exact`` [graphs] is false the search for a
-    canonical form ran out of its budget and the answer is unknown."""
+    """Digests for comparing graphs, ``digest`` [graphs, 2]. Where ``exact`` [graphs] is false, the
+    search for a canonical form exceeded its budget and the answer is unknown."""
 
     digest: NDArray[np.uint64]
     exact: NDArray[np.bool_]
 
     def distinguishes(self, g: int, h: int) -> bool | None:
-        """Whether two graphs differ; ``None`` if that is unknown."""
+        """Whether two graphs differ; ``None`` if unknown."""
         if not (self.exact[g] and self.exact[h]):
             return None
         return bool((self.digest[g] != self.digest[h]).any())
@@ -74,13 +74,13 @@ def lambda_equivalence(cut: Partition) -> Sameness:
 
 
 def partition_isomorphism(cut: Partition) -> Sameness:
-    """Digests of the subgraphs that the parts induce."""
+    """Digests of the subgraphs induced by the parts."""
     within = _within(cut)
     return _canonical(within, cut.part.astype(np.int64))
 
 
 def interaction_isomorphism(cut: Partition) -> Sameness:
-    """Digests of the subgraphs that the parts induce and of the boundary subgraph."""
+    """Digests of the subgraphs induced by the parts and of the boundary subgraph."""
     from .kernels.colour_hash import hash_rows
 
     parts = partition_isomorphism(cut)
@@ -95,7 +95,7 @@ def isomorphism(graphs: Graphs) -> Sameness:
 
 
 def _within(cut: Partition) -> Graphs:
-    """The same vertices with the within edges only."""
+    """The graphs with only their within edges."""
     graphs = cut.graphs
     keep = ~cut.cross
     kept = np.concatenate(([0], np.cumsum(keep)))

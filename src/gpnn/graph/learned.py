@@ -1,17 +1,17 @@
-r"""Learned schemes: parts as a small function of invariants, discrete and plain after training.
+r"""Learned schemes: parts as a small learned function of invariants, fixed after training.
 
 .. math::
     \lambda(v) = \mathrm{argmax}_{j < k}\; s_\theta(\varphi(v))_j, \qquad
     s_\theta(x) = \max\big(0,\; \tfrac{\log(1 + x) - m}{\sigma} A + a\big)\, B + b
 
-:math:`\varphi(v)` is the *profile* of a vertex, whole numbers that the graph core computes: degree,
-core number, onion layer, triangles, and the probabilities that a random walk is back after 4 and 6
-steps, all in bins (``--scheme profile`` partitions by the profile itself). A learned scheme sees a
-vertex through :math:`\varphi` alone. So it is invariant, and no finer than ``profile``.
+:math:`\varphi(v)` is the *profile* of a vertex, integers that the graph core computes: degree, core
+number, onion layer, triangles, and the probabilities that a random walk returns after 4 and 6
+steps, all in bins (``--scheme profile`` partitions by the profile itself). A learned scheme depends
+on a vertex only through :math:`\varphi`. It is therefore invariant, and no finer than ``profile``.
 
 :class:`~gpnn.nn.learned.LearnedGPNN` learns :math:`\theta` with the network. Afterwards the scheme
-is like any other: it is registered under a name that holds a hash of :math:`\theta`, and is stored
-with the model.
+is used like any other: it is registered under a name that contains a hash of :math:`\theta`, and is
+stored with the model.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 PROFILE = ("degree", "core", "onion layer", "triangles", "return in 4", "return in 6")
-"""What a profile holds, in bins: 0, 1, 2, 3, 4-7, 8-15, …; of probabilities, eighths."""
+"""Columns of a profile, binned: counts as 0, 1, 2, 3, 4-7, 8-15, …; probabilities in eighths."""
 WIDTH = 16
 MOST = 16
-"""Parts of a learned scheme, at most."""
+"""Maximum number of parts of a learned scheme."""
 OFFSET = 0.3137
-"""Eighths of probabilities are cut here: no return probability of a small graph lies on a cut, so
-that rounding never decides."""
+"""Shift of the bin boundaries of probabilities. No return probability of a small graph lies on a
+boundary, so that rounding never decides the bin."""
 
 
 def learned_parts(scheme: str) -> int:
-    """k of a scheme ``learned-k`` that is still to be learned; 0 for any other."""
+    """k of a scheme ``learned-k`` that is not yet learned; 0 for any other scheme."""
     found = re.fullmatch(r"learned-([0-9]+)", scheme)
     if found is None:
         return 0
@@ -73,7 +73,7 @@ def profile(graphs: Graphs) -> IntArray:
 
 
 def _binned(counts: NDArray[Any]) -> IntArray:
-    """0 to 3 as they are, then one number for every doubling."""
+    """Bins of counts: 0 to 3 unchanged, then one bin per doubling."""
     counts = np.asarray(counts, np.int64)
     doubled = np.frexp(counts.astype(np.float64))[1] + 1  # 4 → 4, 8 → 5
     return np.where(counts < 4, counts, doubled).astype(np.int64)
@@ -95,14 +95,14 @@ class LearnedScheme:
         return len(self.second_bias)
 
     def scores(self, colours: IntArray) -> Floats:
-        """s_θ of profiles, [rows, k]."""
+        """s_θ of every profile, [rows, k]."""
         x = (np.log1p(colours.astype(np.float64)) - self.shift) / self.scale
         hidden = np.maximum(0.0, x @ self.first + self.first_bias)
         found: Floats = hidden @ self.second + self.second_bias
         return found
 
     def of_profiles(self, colours: IntArray) -> IntArray:
-        """The part of profiles, [rows]."""
+        """The part of every profile, [rows]."""
         best: IntArray = self.scores(colours).argmax(1).astype(np.int64)
         return best
 
@@ -111,7 +111,7 @@ class LearnedScheme:
 
     @cached_property
     def scheme(self) -> Scheme:
-        """Under its name in the registry, so that every command knows it from now on."""
+        """The scheme, registered under its name so that every command can use it."""
         digest = hashlib.sha256(json.dumps(self.to_dict()).encode()).hexdigest()[:8]
         return install_scheme(
             Scheme(
@@ -153,7 +153,7 @@ def _describe(row: Sequence[int]) -> str:
 
 
 def known_learned(scheme: str) -> LearnedScheme | None:
-    """The learned function behind the name of a scheme, if it is one."""
+    """The learned scheme with the given name, or ``None`` for other schemes."""
     try:
         found = get_scheme(scheme).colour
     except InputError:

@@ -1,4 +1,4 @@
-"""Numbers for keys: what classes and tuples are told apart by."""
+"""Consecutive numbers for the keys that distinguish classes and tuples."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .threads import on_spans, spans
 __all__ = ["number_keys"]
 
 BUCKET = 2**13
-"""Keys of a bucket, about: their table stays in the cache of a core."""
+"""Approximate number of keys per bucket, so that the table of a bucket fits in the cache."""
 MOST = 2**11
-"""Buckets at most: more places to write to at once than a core keeps track of."""
+"""Maximum number of buckets; a core cannot write to more places at once efficiently."""
 
 
 def number_keys(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The number of every key, [n], counted in order of first appearance, and where each was met
-    first, [numbers]; keys are rows of 64-bit words, [n, words]."""
+    """Number keys in order of first appearance. Returns the number of every key, [n], and the
+    position of each first occurrence, [numbers]; keys are rows of 64-bit words, [n, words]."""
     from .kernels import numbering as loops
 
     n = len(keys)

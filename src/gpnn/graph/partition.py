@@ -1,4 +1,4 @@
-"""A partition: every vertex in a part, every edge within a part or across two."""
+"""Partitions: every vertex is in one part, every edge is within a part or between two parts."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Partition:
     """The parts of one graph or of many under one scheme.
 
     Attributes:
-        graphs: what was cut.
-        scheme: the rule.
-        colours: the rule's integers for every vertex, [vertices, width].
-        parts: the colours that occur, ascending, [k, width].
-        part: row of ``parts`` for every vertex, [vertices].
+        graphs: the partitioned graphs.
+        scheme: the partitioning rule.
+        colours: colour of every vertex, [vertices, width].
+        parts: the distinct colours, ascending, [k, width].
+        part: index into ``parts`` for every vertex, [vertices].
     """
 
     graphs: Graphs
@@ -53,17 +53,17 @@ class Partition:
 
     @cached_property
     def labels(self) -> list[str]:
-        """A short text for every part, for tables and legends."""
+        """A short description of every part, for tables and legends."""
         return [self.scheme.describe(row) for row in self.parts.tolist()]
 
     @cached_property
     def sizes(self) -> IntArray:
-        """Vertices of every part, [k]."""
+        """Number of vertices in every part, [k]."""
         return np.bincount(self.part, minlength=self.num_parts)
 
     @cached_property
     def cross(self) -> BoolArray:
-        """Which entries of ``graphs.indices`` lead to another part."""
+        """Mask of the entries of ``graphs.indices`` that lead to another part."""
         from .kernels.shells import cross_entries
 
         entries: BoolArray = cross_entries(self.graphs.indptr, self.graphs.indices, self.part)
@@ -84,14 +84,14 @@ class Partition:
 
     @cached_property
     def border(self) -> BoolArray:
-        """Border vertices, which are those with a cross edge, [vertices]."""
+        """Mask of the border vertices, which are those with a cross edge, [vertices]."""
         border = np.zeros(self.graphs.num_nodes, np.bool_)
         border[self.graphs.indices[self.cross]] = True
         return border
 
     def boundary(self) -> tuple[Graphs, IntArray]:
-        """The subgraphs induced by the border vertices (within edges between two of them stay),
-        and the ids of their vertices."""
+        """The subgraphs induced by the border vertices, including within edges between them, and
+        the ids of their vertices."""
         return self.graphs.induced(self.border)
 
     def subgraph(self, part: int) -> tuple[Graphs, IntArray]:
@@ -103,7 +103,7 @@ class Partition:
         return self.graphs.induced(self.part == part)
 
     def components(self) -> IntArray:
-        """Connected components of the subgraph each part induces, [graphs, k]."""
+        """Number of connected components of the subgraph induced by each part, [graphs, k]."""
         from .kernels.components import components, count_by_part
 
         root = components(self.graphs.indptr, self.graphs.indices, self.part)
@@ -111,7 +111,7 @@ class Partition:
         return count
 
     def statistics(self) -> Statistics:
-        """Parts that occur, and directed cross and within edges per graph on average."""
+        """Number of parts, and mean number of directed cross and within edges per graph."""
         graphs = len(self.graphs)
         if graphs == 0:
             raise InputError("There are no graphs to average over: the set is empty.")
@@ -124,10 +124,10 @@ class Partition:
 
 
 def partition(source: Any, scheme: str | Scheme = "core-degree") -> Partition:
-    """Cut a graph or many into parts.
+    """Partition one graph or many.
 
     Args:
-        source: anything :func:`~gpnn.graph.convert.as_graphs` takes: a PyG ``Data``, ``Batch`` or
+        source: any input of :func:`~gpnn.graph.convert.as_graphs`: a PyG ``Data``, ``Batch`` or
             in-memory dataset, a networkx graph, a SciPy matrix, an edge array, a path.
         scheme: a name from :func:`~gpnn.graph.registry.list_schemes`, or several joined by ``+``.
     """
@@ -142,9 +142,9 @@ def partition(source: Any, scheme: str | Scheme = "core-degree") -> Partition:
 
 
 def unique_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
-    """The distinct rows in ascending order, and for every row its place among them.
+    """The distinct rows in ascending order, and the index of every row among them.
 
-    Column by column, so that each step is a sort or a count of integers, never of whole rows.
+    Works column by column, so that each step sorts or counts integers instead of whole rows.
     """
     place = np.zeros(len(rows), np.int64)
     for column in rows.T:
@@ -156,7 +156,7 @@ def unique_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _unique(values: IntArray) -> IntArray:
-    """The rank of every value among the distinct ones."""
+    """The rank of every value among the distinct values."""
     if len(values) and values.min() >= 0 and values.max() <= 4 * len(values) + 1024:
         occurs = np.bincount(values) > 0
         return (np.cumsum(occurs) - 1)[values]

@@ -1,9 +1,9 @@
-"""The registry of partitioning schemes: rules that give every vertex the colour of its part.
+"""The registry of partitioning schemes: rules that assign every vertex the colour of its part.
 
-A scheme maps :class:`~gpnn.graph.graphs.Graphs` to one row of integers per vertex. Two vertices,
-of one graph or of two, lie in the same part exactly if their rows are equal, so a colour means the
-same in every graph. A rule must depend on structure alone: renaming the vertices permutes the rows
-and changes nothing else (:func:`~gpnn.graph.invariance.check_invariance` tests that).
+A scheme maps :class:`~gpnn.graph.graphs.Graphs` to one row of integers per vertex. Two vertices, of
+the same graph or of different graphs, are in the same part if and only if their rows are equal, so
+a colour has the same meaning in every graph. A rule must depend on structure alone: renaming the
+vertices only permutes the rows (:func:`~gpnn.graph.invariance.check_invariance` tests this).
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def _plain(row: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class Scheme:
-    """A named rule. ``definition``, ``cost`` and ``power`` (where the colouring stands to 1-WL)
-    are sentences for people; a colour is a row of ``width`` integers, and ``describe`` names it in
-    a table or legend."""
+    """A named rule. ``definition``, ``cost`` and ``power`` (the colouring compared with 1-WL) are
+    descriptions for users. A colour is a row of ``width`` integers, and ``describe`` formats it
+    for tables and legends."""
 
     name: str
     colour: Callable[[Graphs], Any]
@@ -56,7 +56,7 @@ class Scheme:
 
     @property
     def key(self) -> int:
-        """A number that stands for the name, the same on every machine."""
+        """A hash of the name that is the same on every machine."""
         return int.from_bytes(hashlib.blake2b(self.name.encode(), digest_size=7).digest(), "little")
 
     def __call__(self, graphs: Graphs) -> IntArray:
@@ -73,7 +73,7 @@ class Scheme:
         return colours.astype(np.int64, copy=False)
 
     def __reduce__(self) -> Any:
-        """By name, so that a scheme reaches the processes of a data loader."""
+        """Pickle by name, so that a scheme can be sent to data loader workers."""
         try:
             known = get_scheme(self.name)
         except InputError:
@@ -85,7 +85,7 @@ class Scheme:
 
 @dataclass(frozen=True)
 class SchemeFamily:
-    """Schemes that differ in one number, written ``wl-k``, ``ego-r``, ``ego-r-fast``."""
+    """Schemes with one integer parameter, written ``wl-k``, ``ego-r``, ``ego-r-fast``."""
 
     name: str
     pattern: str
@@ -109,11 +109,11 @@ def register_scheme(
     power: str = "not stated",
     width: int = 1,
 ) -> Scheme:
-    """Make a function from graphs to vertex colours available by name.
+    """Register a function from graphs to vertex colours under a name.
 
-    The function gets a :class:`Graphs` (one or many graphs) and returns ``width`` integers per
+    The function receives a :class:`Graphs` (one or many graphs) and returns ``width`` integers per
     vertex. Check it with :func:`~gpnn.graph.invariance.check_invariance`. Registering a name again
-    replaces the function, unless the name is that of a built-in scheme.
+    replaces the function, except for the names of built-in schemes, which are refused.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
         raise InputError(
@@ -129,7 +129,7 @@ def register_scheme(
 
 
 def add_scheme(scheme: S) -> S:
-    """Put a scheme or family into the registry; a name that is taken is refused."""
+    """Add a scheme or family to the registry; a name that is taken is refused."""
     taken = scheme.name in _registry or (isinstance(scheme, Scheme) and _from_family(scheme.name))
     if taken:
         raise InputError(f"There is a scheme '{scheme.name}' already. Choose another name.")
@@ -138,8 +138,8 @@ def add_scheme(scheme: S) -> S:
 
 
 def install_scheme(scheme: Scheme) -> Scheme:
-    """Put a scheme into the registry under a name that says what it does, so that the same name is
-    the same scheme; the one that is there where there is one."""
+    """Add a scheme whose name determines its content, and return it; if the name is already
+    registered, return the registered scheme."""
     found = _registry.setdefault(scheme.name, scheme)
     assert isinstance(found, Scheme)
     return found
@@ -151,8 +151,8 @@ def list_schemes() -> list[Scheme | SchemeFamily]:
 
 
 def get_scheme(name: str | Scheme) -> Scheme:
-    """The scheme of that name; ``a+b`` is the common refinement of ``a`` and ``b``, and so is
-    ``mix:a,b``, of which a network has parameters by a and by b."""
+    """The scheme with the given name. ``a+b`` is the common refinement of ``a`` and ``b``, and so
+    is ``mix:a,b``, for which a network has separate parameters for a and for b."""
     if isinstance(name, Scheme):
         return name
     if members := mixed_schemes(name):
@@ -175,7 +175,7 @@ def get_scheme(name: str | Scheme) -> Scheme:
 
 
 def mixed_schemes(name: str) -> tuple[str, ...]:
-    """The schemes of a mixture ``mix:a,b``; none for any other scheme."""
+    """The names of the schemes of a mixture ``mix:a,b``; empty for any other scheme."""
     if not name.startswith(MIX):
         return ()
     names = tuple(get_scheme(one.strip()).name for one in name.removeprefix(MIX).split(","))

@@ -1,4 +1,4 @@
-"""The built-in schemes. How a scheme works and how to add one: :mod:`gpnn.graph.registry`."""
+"""The built-in schemes. See :mod:`gpnn.graph.registry` for how to add a scheme."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _peel(graphs: Graphs) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 def _split_shells(graphs: Graphs, first: int) -> IntArray:
-    """(core number j, whether the degree inside the j-core equals j, for j ≥ first)."""
+    """Pairs (core number j, whether j ≥ first and the degree inside the j-core equals j)."""
     from .kernels.shells import degree_inside_core
 
     core, _ = _peel(graphs)

@@ -1,4 +1,4 @@
-"""What GPNN reads of a graph's structure: the group of options that always travels together."""
+"""The structural options of GPNN: partitioning scheme, interactions and encodings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Structure"]
 
 @dataclass(frozen=True)
 class Structure:
-    """Which structure a GPNN reads.
+    """The graph structure that a GPNN uses.
 
     Attributes:
         scheme: λ, the rule that partitions a graph.
@@ -24,11 +24,11 @@ class Structure:
             ``pairs``.
         d: radius of N_d, 1 to 5.
         layers: rounds of Equations 1 to 3, 1 to 32.
-        distances: whether the hop distance of a pair joins its colour λ_E.
-        labels: whether the labels of v and u join the first α of a pair (v, u). Parts stay
-            structural, so the weights of parts do not multiply.
-        walks: return probabilities of random walks of 2 to ``walks`` + 1 steps that join the
-            features of vertices, 0 to 64; the base GNN reads them too.
+        distances: whether the hop distance of a pair is part of its colour λ_E.
+        labels: whether the labels of v and u are part of the first α of a pair (v, u). Parts remain
+            purely structural, so labels do not multiply the number of part weights.
+        walks: number of random-walk return probabilities (after 2 to ``walks`` + 1 steps) appended
+            to the vertex features, 0 to 64; the base GNN receives them too.
     """
 
     scheme: str = "core-degree"
@@ -46,7 +46,7 @@ class Structure:
 
     @classmethod
     def split(cls, options: Mapping[str, Any]) -> tuple[Structure, dict[str, Any]]:
-        """The structure that some options name by field, or as ``structure``, and the rest."""
+        """Split options into the structure, given by fields or as ``structure``, and the rest."""
         rest = dict(options)
         own = {f.name: rest.pop(f.name) for f in fields(cls) if f.name in rest}
         whole = rest.pop("structure", None)
@@ -58,8 +58,8 @@ class Structure:
 
     @property
     def base_alone(self) -> Structure:
-        """What a base GNN without GPNN reads of the same: random walks, and nothing else that
-        costs anything."""
+        """The structure for a base GNN without GPNN: the same random walks, and a trivial
+        partition that costs nothing."""
         return replace(BASE_ALONE, layers=self.layers, walks=self.walks)
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class Structure:
 
 
 def _scheme_name(scheme: str | Scheme) -> str:
-    """As the registry spells it; a scheme of one's own need not be registered."""
+    """The registered name of a scheme; unregistered names are kept as they are."""
     if not isinstance(scheme, str | Scheme):
         raise InputError(f"scheme must be the name of a scheme; got {scheme!r}.")
     try:
@@ -82,4 +82,4 @@ def _scheme_name(scheme: str | Scheme) -> str:
 
 
 BASE_ALONE = Structure("trivial", "cross", layers=1)
-"""One part, and nothing to learn on it."""
+"""A single part without interactions to learn."""

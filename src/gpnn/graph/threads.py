@@ -1,5 +1,5 @@
-"""Kernels on stretches of a graph, several at a time. They release the interpreter's lock, so plain
-threads do; no pool outlives the call, and a process may fork before and after it."""
+"""Run kernels on spans of a graph in parallel. Kernels release the GIL, so threads suffice. No pool
+outlives the call, so a process may fork before and after it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ T = TypeVar("T")
 WORTH = 20_000
 """Units of work below which a second thread costs more than it saves."""
 PIECES = 16
-"""Stretches per thread, so that an uneven one does not keep the others waiting."""
+"""Spans per thread, to balance the load."""
 
 
 def spans(ends: NDArray[np.integer]) -> list[tuple[int, int]]:
-    """Stretches of rows with about the same work, of which ``ends`` is what is before every row,
+    """Spans of rows with about equal work; ``ends`` is the cumulative work before every row,
     [n + 1]."""
     rows, work = len(ends) - 1, int(ends[-1])
     count = max(1, min(PIECES * threads(), work // WORTH, rows))
@@ -33,7 +33,7 @@ def spans(ends: NDArray[np.integer]) -> list[tuple[int, int]]:
 
 
 def on_spans(function: Callable[[int, int], T], stretches: list[tuple[int, int]]) -> list[T]:
-    """``function(low, high)`` of every stretch, in order."""
+    """Call ``function(low, high)`` for every span; results are in order."""
     if len(stretches) == 1 or threads() == 1:
         return [function(*one) for one in stretches]
     with ThreadPoolExecutor(min(threads(), len(stretches))) as pool:
@@ -41,7 +41,7 @@ def on_spans(function: Callable[[int, int], T], stretches: list[tuple[int, int]]
 
 
 def threads() -> int:
-    """Cores that this process may use."""
+    """Number of cores that this process may use, at most 16."""
     if hasattr(os, "sched_getaffinity"):
         return min(16, len(os.sched_getaffinity(0)))
     return min(16, os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""A vocabulary: the colours a model was fitted on, as indices."""
+"""Vocabularies: indices for the colours that a model was fitted on."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ IntArray = NDArray[np.int64]
 
 
 class UnseenColours(CountedWarning):
-    """Colours, or pairs of colours across an edge, that the vocabulary was not fitted on."""
+    """The input has colours, or pairs of adjacent colours, that are not in the vocabulary."""
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """Indices of the parts, and what the vocabulary did not know.
+    """Indices of the parts, and counts of what the vocabulary does not contain.
 
     Attributes:
-        index: for every vertex, 0 … k-1 for a known colour and k for an unseen one.
-        unseen_vertices: vertices of an unseen colour.
-        unseen_pairs: directed edges between known colours that never met across an edge.
+        index: for every vertex, 0 … k-1 for a known colour and k for an unseen colour.
+        unseen_vertices: number of vertices with an unseen colour.
+        unseen_pairs: number of directed edges between known colours that were never adjacent.
     """
 
     index: IntArray
@@ -41,11 +41,11 @@ class Encoding:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Colours in ascending order and the pairs of them that meet across an edge, where known.
+    """The known colours in ascending order, and the pairs of adjacent colours, if known.
 
-    An unseen colour goes to the reserved index ``size`` and never aliases another. Whether an edge
-    is within or cross is a matter of the raw colours (``Partition.cross``), not of these indices:
-    two different unseen colours share the reserved index and are still two parts.
+    An unseen colour gets the reserved index ``size``, never that of another colour. Whether an edge
+    is within or cross depends on the raw colours (``Partition.cross``), not on these indices: two
+    different unseen colours share the reserved index but remain two parts.
     """
 
     scheme: str
@@ -54,7 +54,7 @@ class Vocabulary:
 
     @classmethod
     def fit(cls, partition: Partition) -> Vocabulary:
-        """The vocabulary of everything that occurs in ``partition``."""
+        """The vocabulary of all colours and adjacent pairs in ``partition``."""
         graphs = partition.graphs
         keys = partition.part[graphs.rows].astype(np.int64) * partition.num_parts
         keys += partition.part[graphs.indices]
@@ -67,7 +67,7 @@ class Vocabulary:
 
     @cached_property
     def digest(self) -> str:
-        """Equal for equal colours of one scheme, and in practice for these alone."""
+        """A hash of the scheme's name and the colours."""
         found = hashlib.sha256(f"{self.scheme} {self.colours.shape}".encode())
         found.update(np.ascontiguousarray(self.colours, np.int64).tobytes())
         return found.hexdigest()[:8]
@@ -78,7 +78,7 @@ class Vocabulary:
         return [scheme.describe(row) for row in self.colours.tolist()] + ["unseen"]
 
     def encode(self, partition: Partition) -> Encoding:
-        """Indices for the vertices of ``partition``, with one warning where something is new."""
+        """Indices for the vertices of ``partition``; warns once if anything is unseen."""
         if partition.scheme.name != self.scheme:
             raise InputError(
                 f"This vocabulary is for scheme '{self.scheme}'; the partition was made with "

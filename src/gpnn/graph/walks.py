@@ -1,4 +1,4 @@
-"""Random-walk encodings: how likely a walk is back where it started."""
+"""Random-walk encodings: return probabilities of random walks."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ def walk_encodings(source: Any, steps: int = 20) -> NDArray[np.float64]:
     .. math::
         p_v = \big[P^2_{vv},\; P^3_{vv},\; \dots,\; P^{K+1}_{vv}\big], \qquad P = D^{-1} A,
 
-    [vertices, K]. A simple graph has no walk of one step that returns. They are exact, do not
-    depend on the order of vertices beyond rounding, and are 0 for isolated vertices.
+    of shape [vertices, K]. A walk of one step cannot return in a simple graph. The probabilities
+    are exact, independent of the order of vertices up to rounding, and 0 for isolated vertices.
 
     Args:
-        source: graphs, as :func:`~gpnn.graph.convert.as_graphs` takes them.
+        source: graphs, in any form that :func:`~gpnn.graph.convert.as_graphs` accepts.
+        steps: K, the number of probabilities.
 
     >>> walk_encodings([(0, 1), (1, 2), (0, 2)], 2)  # a triangle
     array([[0.5 , 0.25],

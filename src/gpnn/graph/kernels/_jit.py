@@ -1,4 +1,4 @@
-"""The numba decorator used by every kernel, typed so that callers stay checked."""
+"""The numba decorator used by every kernel, typed so that callers are type-checked."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["compiled", "jit"]
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` without the interpreter and cache the machine code on disk."""
+    """Compile ``function`` in nopython mode and cache the machine code on disk."""
     return compiled(function)
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """Compile with further options; where no folder for the machine code can be written, it is
-    compiled in every process."""
+    """Compile with further options. If no cache folder is writable, the function is compiled in
+    every process."""
     usual = {"nogil": True, "error_model": "numpy", **options}
     try:
         found: Callable[..., Any] = numba.njit(cache=True, **usual)(function)
-    except RuntimeError:  # numba finds no such folder
+    except RuntimeError:  # no writable cache folder
         found = numba.njit(**usual)(function)
     return found

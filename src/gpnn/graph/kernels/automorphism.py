@@ -1,6 +1,6 @@
-"""Automorphisms found by a canonical search: the check, the orbits, the ones kept for pruning.
+"""Automorphisms found by a canonical search: verification, orbits, and generators for pruning.
 
-``s`` is a :class:`~gpnn.graph.kernels.canon.Search`, ``p`` the partition of the present leaf.
+``s`` is a :class:`~gpnn.graph.kernels.canon.Search`, ``p`` the partition of the current leaf.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ __all__ = ["is_automorphism", "keep", "orbits_fixing", "union"]
 
 @jit
 def is_automorphism(p, s, n, order, indptr, indices, labels):  # type: ignore[no-untyped-def]
-    """Whether carrying ``order`` to the present leaf, place by place, keeps edges and labels."""
+    """Whether mapping ``order`` to the current leaf, position by position, preserves edges and
+    labels."""
     for i in range(n):
         s.image[order[i]] = p.order[i]
         s.mark[i] = -1

@@ -16,10 +16,11 @@ NODE_DELETED, EDGE_DELETED, EGO = 0, 1, 2
 def bag_of_subgraphs(ptr, indptr, indices, policy, hops, fill, sizes):  # type: ignore[no-untyped-def]
     """``(graph, root, subgraph, vertex, far, row, column, entry)``.
 
-    By subgraph: its graph, and the vertex it belongs to or -1. By copy of a vertex: subgraph,
-    vertex, and distance to the root (0 where there is none). By message between copies: both, and
-    the CSR entry. Without ``fill`` the arrays stay empty; ``sizes`` comes out as the numbers of
-    subgraphs, copies and messages, and goes in to fill. A bag that would be empty holds the graph.
+    Per subgraph: its graph, and its root vertex or -1. Per copy of a vertex: subgraph, vertex, and
+    distance to the root (0 if there is no root). Per message between copies: both copies, and the
+    CSR entry. Without ``fill`` the arrays stay empty and ``sizes`` is set to the numbers of
+    subgraphs, copies and messages; pass it in again with ``fill``. A bag that would be empty
+    contains the whole graph.
     """
     n = len(indptr) - 1
     room = sizes if fill else np.zeros(3, np.int64)

@@ -1,4 +1,4 @@
-"""Balls N_r(v) of all vertices of a graph as ascending rows of pairs."""
+"""Balls N_r(v) of all vertices of a graph, as rows of pairs in ascending order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CROSS_EDGES, EDGES, PAIRS = 0, 1, 2
 def ball_counts(ptr, indptr, indices, limit, most):  # type: ignore[no-untyped-def]
     """``(sizes, done)``: the size of N_limit(v) for every vertex v.
 
-    Given up where the sum over one graph passes ``most``; ``done`` vertices were counted.
+    Stops when the sum over one graph exceeds ``most``; ``done`` is the number of counted vertices.
     """
     widest = 1
     for g in range(len(ptr) - 1):
@@ -43,14 +43,16 @@ def ball_counts(ptr, indptr, indices, limit, most):  # type: ignore[no-untyped-d
 def ball_rows(  # type: ignore[no-untyped-def]
     base, indptr, indices, part, which, d, radius, rounds, depth, queue, cursor, met, graph
 ):
-    """Fill the rows N_radius(v), ascending, of one graph; ``cursor`` and ``met`` are scratch.
+    """Fill the rows N_radius(v) of one graph in ascending order; ``cursor`` and ``met`` are
+    scratch arrays.
 
     ``graph`` is ``(row, near, ball, until, hops, entry, close, mate)``. The pairs (v, u) of v are
     ``row[v]:row[v+1]``: ``ball`` is u, ``hops`` the distance, ``entry`` the CSR entry or -1,
-    ``until`` the last round in which the pair is learned, 0 if it never is. Those with u ∈ N_d(v)
-    are listed in ``close``, v's at ``near[v]:near[v+1]``, with u itself in ``mate``.
+    ``until`` the last round in which the pair is learned, 0 if it never is. Pairs with u ∈ N_d(v)
+    are listed in ``close``, those of v at ``near[v]:near[v+1]``, with u itself in ``mate``.
 
-    Balls are symmetric: taking u in order and appending it to the rows of its ball sorts the rows.
+    Balls are symmetric: visiting u in order and appending it to the rows of its ball gives sorted
+    rows.
     """
     row, near, ball, until, hops, entry, close, mate = graph
     n = len(row) - 1

@@ -1,15 +1,16 @@
 """Canonical labelling of small graphs by individualisation and refinement.
 
-The search tree: a node is an equitable ordered partition, its children individualise the vertices
-of one cell in turn, a leaf orders all vertices. The canonical order is the leaf with the least
-(trace of refinement, level by level; hash of the relabelled edges). Of two leaves that give the
-same relabelled graph, one is the image of the other under an automorphism; every such claim is
-checked edge by edge. Automorphisms prune: a vertex is tried only if no automorphism that fixes
-the vertices individualised so far carries an earlier one to it, and a leaf equivalent to the
-first or the best leaf sends the search back to where the two paths part.
+A node of the search tree is an equitable ordered partition. Its children individualise the vertices
+of one cell in turn, and a leaf orders all vertices. The canonical order is the leaf with the
+smallest (trace of refinement, level by level; hash of the relabelled edges). If two leaves give the
+same relabelled graph, one is the image of the other under an automorphism, which is verified edge
+by edge. Automorphisms prune the search: a vertex is tried only if no automorphism that fixes the
+vertices individualised so far maps an earlier vertex to it, and a leaf equivalent to the first or
+the best leaf makes the search backtrack to where the two paths diverge.
 
-The path to a leaf in unknown territory goes through the child of least trace, found by refining
-all children first. Otherwise unions of unlike components would be searched exponentially often.
+In an unexplored subtree, the path to a leaf goes through the child with the smallest trace, found
+by refining all children first. Otherwise the search would be exponential for unions of
+non-isomorphic components.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from .forms import edge_hash
 
 __all__ = ["Search", "canonical", "new_search"]
 
-GENERATORS = 128  # automorphisms kept for pruning off the first path; older ones are overwritten
+GENERATORS = 128  # automorphisms stored for pruning off the first path; the oldest are overwritten
 
 
 class Search(NamedTuple):
-    """Room for a search. Arrays over levels come first, then arrays over vertices."""
+    """Working memory of a search: arrays indexed by level, then arrays indexed by vertex."""
 
     chosen: NDArray[np.int64]
     best_chosen: NDArray[np.int64]
@@ -43,8 +44,8 @@ class Search(NamedTuple):
     like_first: NDArray[np.bool_]
     like_best: NDArray[np.bool_]
     first_order: NDArray[np.int64]
-    best_order: NDArray[np.int64]  # the answer: vertices in canonical order
-    orbit: NDArray[np.int64]  # the answer: union-find, roots are least vertices
+    best_order: NDArray[np.int64]  # result: vertices in canonical order
+    orbit: NDArray[np.int64]  # result: union-find, roots are the smallest vertices
     fixing: NDArray[np.int64]  # union-find of the automorphisms that fix the path
     image: NDArray[np.int64]
     mark: NDArray[np.int64]
@@ -53,7 +54,7 @@ class Search(NamedTuple):
 
 @jit
 def new_search(most):  # type: ignore[no-untyped-def]
-    """Room for graphs of up to ``most`` vertices."""
+    """Allocate a search for graphs of up to ``most`` vertices."""
     rows = min(GENERATORS, most, 1 + 4_000_000 // max(most, 1))
     return Search(
         np.empty(most + 1, np.int64),
@@ -77,7 +78,8 @@ def new_search(most):  # type: ignore[no-untyped-def]
 
 @jit
 def canonical(p, s, n, indptr, indices, labels, colours, budget):  # type: ignore[no-untyped-def]
-    """Canonical order into ``s.best_order``, orbits into ``s.orbit``; False if work ran out."""
+    """Write the canonical order to ``s.best_order`` and orbits to ``s.orbit``; False if the budget
+    was exceeded or hashes collided."""
     start(p, n, colours)
     refine(p, indptr, indices, labels)
     for v in range(n):
@@ -92,9 +94,9 @@ def canonical(p, s, n, indptr, indices, labels, colours, budget):  # type: ignor
     s.like_best[0] = True
     level = 0
     known = 0  # levels of best_trace that are set
-    depth = -1  # of the first leaf, once there is one
-    anchor = -1  # deepest node of the first path that is still open
-    best_depth = -1  # of the best leaf; -1 while a better path has not reached its leaf
+    depth = -1  # depth of the first leaf; -1 before it is reached
+    anchor = -1  # deepest open node of the first path
+    best_depth = -1  # depth of the best leaf; -1 while a better path has not reached its leaf
     best_hash = np.uint64(0)
     found = 0
     while level >= 0:
@@ -141,10 +143,10 @@ def canonical(p, s, n, indptr, indices, labels, colours, budget):  # type: ignor
         if not (like_first or like_best):
             undo(p, s.base[level])
             continue
-        if like_first and deeper < depth:  # equal traces, equal target: no need to look for it
+        if like_first and deeper < depth:  # equal traces have equal targets: no search
             goal = s.first_goal[deeper]
             if p.cell[p.order[goal]] != goal or p.length[goal] < 2:
-                return False  # equal hashes of unequal traces: never seen, never guessed about
+                return False  # hash collision of different traces: report unknown
         else:
             goal = target(p, indptr, indices, labels)
             if depth < 0:
@@ -181,7 +183,7 @@ def canonical(p, s, n, indptr, indices, labels, colours, budget):  # type: ignor
                 if deeper != best_depth or not is_automorphism(
                     p, s, n, s.best_order, indptr, indices, labels
                 ):
-                    return False  # one 64-bit hash of two forms: likewise
+                    return False  # 64-bit hash collision of two forms: report unknown
                 found = keep(s, n, found)
                 back = 0
                 while s.chosen[back] == s.best_chosen[back]:
@@ -206,7 +208,7 @@ def _least_trace(p, cell, base, indptr, indices, labels, budget):  # type: ignor
 
 @jit
 def _next(p, cell, last, orbit, every):  # type: ignore[no-untyped-def]
-    """The least vertex above ``last`` in the cell that is the least of its orbit, or -1."""
+    """The smallest vertex above ``last`` in the cell that is the smallest of its orbit, or -1."""
     best = -1
     for i in range(cell, cell + p.length[cell]):
         v = p.order[i]
@@ -217,7 +219,7 @@ def _next(p, cell, last, orbit, every):  # type: ignore[no-untyped-def]
 
 @jit
 def _take_leaf(p, s, n):  # type: ignore[no-untyped-def]
-    """The first leaf is the best so far, and the members of each of its cells are equivalent."""
+    """Store the first leaf as the best so far; members of the same cell are equivalent."""
     _copy(p.order, s.best_order, n)
     for v in range(n):
         union(s.orbit, v, p.order[p.cell[v]])

@@ -14,10 +14,10 @@ __all__ = ["canonical_set", "describe_set"]
 
 @jit
 def canonical_set(ptr, indptr, indices, colours, labels, budget, position, root, exact):  # type: ignore[no-untyped-def]
-    """``canonical`` for every graph of a set; the last three arguments are filled.
+    """Run ``canonical`` on every graph of a set; the last three arguments are outputs.
 
-    ``position``: place in the canonical order of the vertex's graph. ``root``: some vertex of the
-    orbit, the same for all of it.
+    ``position``: position in the canonical order of the vertex's graph. ``root``: a representative
+    vertex of the orbit.
     """
     most = 0
     for g in range(len(ptr) - 1):
@@ -39,7 +39,7 @@ def canonical_set(ptr, indptr, indices, colours, labels, budget, position, root,
 
 @jit
 def describe_set(ptr, indptr, indices, colours, labels, salt, position, root, orbit, digest):  # type: ignore[no-untyped-def]
-    """Number the orbits by their least position, and hash the relabelled graphs."""
+    """Number the orbits by their smallest position, and hash the relabelled graphs."""
     order = np.empty(len(position), np.int64)
     number = np.full(len(position), -1, np.int64)
     for g in range(len(ptr) - 1):
@@ -62,7 +62,7 @@ def describe_set(ptr, indptr, indices, colours, labels, salt, position, root, or
 
 @jit
 def _local(indptr, indices, labels, low, n):  # type: ignore[no-untyped-def]
-    """CSR and edge labels of one graph, vertices numbered from 0."""
+    """CSR and edge labels of one graph, with vertices numbered from 0."""
     first = indptr[low]
     last = indptr[low + n]
     rows = np.empty(n + 1, np.int64)

@@ -1,7 +1,7 @@
-"""Ordered partitions of a small graph's vertices, with splits that can be taken back.
+"""Ordered partitions of a small graph's vertices, with splits that can be undone.
 
-Cells are runs of one array. Splits are logged, so a search undoes them in time linear in the
-vertices they moved.
+Cells are contiguous runs of one array. Splits are logged, so that a search can undo them in time
+linear in the number of vertices they moved.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ HEAD, WAITING, SPLITS, WORK, SIZE = 0, 1, 2, 3, 4  # places in Partition.state
 
 
 class Partition(NamedTuple):
-    """Cells are runs of ``order``, named by where they start."""
+    """An ordered partition; cells are runs of ``order``, identified by their start."""
 
     order: NDArray[np.int64]  # vertices, cell by cell
-    place: NDArray[np.int64]  # where in order a vertex stands
+    place: NDArray[np.int64]  # position of a vertex in order
     cell: NDArray[np.int64]  # start of a vertex's cell
-    length: NDArray[np.int64]  # of the cell that starts here
-    splits: NDArray[np.int64]  # log: start of each cell that was split off
-    queue: NDArray[np.int64]  # ring of cells still to split others by
+    length: NDArray[np.int64]  # length of the cell that starts here
+    splits: NDArray[np.int64]  # log: start of each cell split off
+    queue: NDArray[np.int64]  # ring buffer of pending splitter cells
     queued: NDArray[np.bool_]
     members: NDArray[np.int64]  # scratch
     touched: NDArray[np.int64]  # scratch: cells with a neighbour of the splitter
@@ -51,7 +51,7 @@ class Partition(NamedTuple):
 
 @jit
 def new_partition(most):  # type: ignore[no-untyped-def]
-    """Room for graphs of up to ``most`` vertices."""
+    """Allocate a partition for graphs of up to ``most`` vertices."""
     return Partition(
         np.empty(most, np.int64),
         np.empty(most, np.int64),
@@ -70,7 +70,7 @@ def new_partition(most):  # type: ignore[no-untyped-def]
 
 @jit
 def start(p, n, colours):  # type: ignore[no-untyped-def]
-    """Cells by ascending colour, all of them waiting to split others."""
+    """Initialise the cells by ascending colour, and queue all of them as splitters."""
     p.state[HEAD] = 0
     p.state[WAITING] = 0
     p.state[SPLITS] = 0
@@ -99,7 +99,7 @@ def start(p, n, colours):  # type: ignore[no-untyped-def]
 
 @jit
 def individualise(p, v):  # type: ignore[no-untyped-def]
-    """Make v a cell of its own, the last place of its old one, and queue it."""
+    """Make v a separate cell, at the last position of its old cell, and queue it."""
     c = p.cell[v]
     last = c + p.length[c] - 1
     move(p, v, last)
@@ -113,7 +113,7 @@ def individualise(p, v):  # type: ignore[no-untyped-def]
 
 @jit
 def undo(p, splits):  # type: ignore[no-untyped-def]
-    """Take back the latest splits until ``splits`` are left; the queue must be empty."""
+    """Undo the latest splits until ``splits`` are left; the queue must be empty."""
     for at in range(p.state[SPLITS] - 1, splits - 1, -1):
         b = p.splits[at]
         c = p.cell[p.order[b - 1]]
@@ -125,7 +125,7 @@ def undo(p, splits):  # type: ignore[no-untyped-def]
 
 @jit
 def move(p, v, to):  # type: ignore[no-untyped-def]
-    """Swap v with the vertex at place ``to``."""
+    """Swap v with the vertex at position ``to``."""
     here = p.place[v]
     other = p.order[to]
     p.order[here] = other
@@ -146,7 +146,7 @@ def enqueue(p, c):  # type: ignore[no-untyped-def]
 
 @jit
 def sort_by_score(p, low, high):  # type: ignore[no-untyped-def]
-    """Shell's sort: short runs are the rule, and it compiles in no time."""
+    """Shell sort: most runs are short, and it compiles quickly."""
     gap = 1
     while 3 * gap < high - low:
         gap = 3 * gap + 1

@@ -1,4 +1,4 @@
-"""α classes of a set of graphs: graph after graph, all rounds of a graph at once."""
+"""α classes of a set of graphs, computed graph by graph with all rounds of a graph at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ __all__ = ["learn_classes"]
 
 @jit
 def _room(store, sizes, tuples, classes, merge):  # type: ignore[no-untyped-def]
-    """The store with room for so many more classes, and as many start classes as tuples."""
+    """Enlarge the store for the given number of further classes and tuples; start classes grow by
+    the number of tuples."""
     return (
         shelf_room(store[0], sizes[STARTS], tuples, merge),
         enlarge(store[1], sizes[START_LOG], tuples),
@@ -43,20 +44,21 @@ def learn_classes(  # type: ignore[no-untyped-def]
     ptr, indptr, indices, part, colour, labels, which, d, rounds, distances, merge, widest, kept,
     closest, pairs,
 ):  # fmt: skip
-    """All classes of all graphs; ``gpnn.graph.classes`` says what they are.
+    """Compute all classes of all graphs, as defined in ``gpnn.graph.classes``.
 
-    ``colour`` is what the start class knows of a vertex, its part among it. ``widest`` is the
-    largest number of vertices of a graph, ``kept`` the largest sum over a graph of the sizes of the
-    balls kept, ``closest`` that of the sizes of N_d(v), ``pairs`` the sum of these over all graphs.
+    ``colour`` is the vertex information in a start class, including the part. ``widest`` is the
+    largest number of vertices of a graph, ``kept`` the largest total size of stored balls in a
+    graph, ``closest`` the largest total size of N_d(v) in a graph, and ``pairs`` the total size of
+    N_d(v) over all graphs.
 
     Returns the start classes (colour, kind, colour, label, hops, CSR entry), the classes (round,
-    node before, part of u, first entry), the tuples (round, node, node), the entries (tuple,
-    count), the bounds of every graph in and the lines (class, count) of the logs of start classes
-    and classes, the bounds of every graph's pairs, the pairs, and their nodes per round.
+    previous node, part of u, first entry), the tuples (round, node, node), the entries (tuple,
+    count), the logs of start classes and of classes (the bounds of every graph, and rows (class,
+    count)), the bounds of every graph's pairs, the pairs, and their nodes per round.
     """
     radius = rounds * d if which == PAIRS else d
     limit = radius + d if distances and which == PAIRS else 0
-    beyond = d + 1 if distances else 0  # of w ∈ N_d(v) outside N_d(u), v and u being adjacent
+    beyond = d + 1 if distances else 0  # hops from u to w ∈ N_d(v) outside N_d(u), u adjacent to v
     sizes = np.zeros(6, np.int64)
     store = (
         new_shelf(6), np.empty((8, 2), np.int64), new_shelf(4), np.empty((8, 2), np.int64),

@@ -1,9 +1,10 @@
 """Hashing of colours, pairs and multisets, shared by all colour refinements.
 
-A colour is two uint64 lanes. Random words of a colour are ``scramble`` under a salt of their own
-for each use. A multiset is hashed lane by lane modulo 2^64: one of colours by the sum of their
-words, one of pairs (a, b) by the sum of products left(a) · right(b), which makes the pair updates
-matrix products. See ``gpnn.graph.refine`` for the probability of a collision.
+A colour consists of two uint64 lanes. Random words of a colour are computed by ``scramble``, with a
+different salt for each use. A multiset is hashed lane by lane modulo 2^64: a multiset of colours by
+the sum of their words, a multiset of pairs (a, b) by the sum of products left(a) · right(b), which
+turns the pair updates into matrix products. See ``gpnn.graph.refine`` for the probability of a
+collision.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ SELF, WITHIN, CROSS, NONE = 0, 1, 2, 3
 
 @jit
 def hash_rows(rows, before):  # type: ignore[no-untyped-def]
-    """The colour of every integer row [n, w], appended to the colours ``before`` ([n, 2])."""
+    """Colours of integer rows [n, w], each appended to the colours ``before`` ([n, 2])."""
     out = np.empty_like(before)
     for v in range(rows.shape[0]):
         low, high = before[v, 0], before[v, 1]
@@ -45,7 +46,7 @@ def hash_rows(rows, before):  # type: ignore[no-untyped-def]
 
 @jit
 def copy_rows(source, size, into, at):  # type: ignore[no-untyped-def]
-    """Copy ``size`` colours to ``into`` from row ``at`` on (a slice assignment compiles slowly)."""
+    """Copy ``size`` colours to ``into`` from row ``at`` (slice assignment compiles slowly)."""
     for i in range(size):
         into[at + i, 0] = source[i, 0]
         into[at + i, 1] = source[i, 1]
@@ -60,17 +61,17 @@ def words(colours, salt, out):  # type: ignore[no-untyped-def]
 
 @jit
 def kind_words(kind, label, hops):  # type: ignore[no-untyped-def]
-    """Random words of what relates the ends of a pair.
+    """Random words of the kind, label and distance of a pair.
 
     The start colour of the pair (v, u) is the sum of FIRST words of λ_V(v), SECOND words of
-    λ_V(u) and these. Whoever reads it scrambles it, so the bare sum will do.
+    λ_V(u) and these words. It is scrambled whenever it is used, so a plain sum suffices.
     """
     return scramble(np.uint64(label), np.uint64(kind + 4 * hops), KIND)
 
 
 @jit
 def bag(colours):  # type: ignore[no-untyped-def]
-    """The multiset of colours ([size, 2]) as one colour."""
+    """Hash of a multiset of colours ([size, 2]) as one colour."""
     low = np.uint64(0)
     high = np.uint64(0)
     for i in range(len(colours)):
@@ -82,7 +83,7 @@ def bag(colours):  # type: ignore[no-untyped-def]
 
 @jit
 def bags(colours, ptr):  # type: ignore[no-untyped-def]
-    """The multiset of the colours ``ptr[g]:ptr[g+1]`` of every graph: [graphs, 2]."""
+    """Hash of the multiset of colours ``ptr[g]:ptr[g+1]`` for every graph g: [graphs, 2]."""
     out = np.empty((len(ptr) - 1, 2), np.uint64)
     for g in range(len(ptr) - 1):
         out[g, 0], out[g, 1] = bag(colours[ptr[g] : ptr[g + 1]])
@@ -91,7 +92,8 @@ def bags(colours, ptr):  # type: ignore[no-untyped-def]
 
 @jit
 def table_size(size):  # type: ignore[no-untyped-def]
-    """Slots ``count_classes`` needs for so many colours: a power of two, at most half full."""
+    """Number of slots that ``count_classes`` needs for ``size`` colours: a power of two, at most
+    half full."""
     slots = 2
     while slots < 2 * size:
         slots *= 2
@@ -100,7 +102,8 @@ def table_size(size):  # type: ignore[no-untyped-def]
 
 @jit
 def count_classes(colours, table):  # type: ignore[no-untyped-def]
-    """Distinct colours in [size, 2]; ``table`` is scratch of ``table_size(size)`` or more."""
+    """Number of distinct colours in [size, 2]; ``table`` is scratch memory of at least
+    ``table_size(size)``."""
     slots = table_size(len(colours))
     for i in range(slots):
         table[i] = -1

@@ -1,4 +1,4 @@
-"""Connected components by union-find, of whole graphs or inside the parts."""
+"""Connected components by union-find, of whole graphs or within parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["components", "count_by_part"]
 
 @jit
 def components(indptr, indices, part):  # type: ignore[no-untyped-def]
-    """The smallest vertex of every vertex's component, joining ends of equal ``part`` only."""
+    """The smallest vertex in the component of every vertex, using only edges within a ``part``."""
     n = len(indptr) - 1
     root = np.arange(n)
     for v in range(n):
@@ -40,7 +40,7 @@ def components(indptr, indices, part):  # type: ignore[no-untyped-def]
 
 @jit
 def count_by_part(ptr, root, part, parts):  # type: ignore[no-untyped-def]
-    """How many roots each part has in each graph: an array [graphs, parts]."""
+    """Number of roots of each part in each graph: an array [graphs, parts]."""
     count = np.zeros((len(ptr) - 1, parts), np.int64)
     for g in range(len(ptr) - 1):
         for v in range(ptr[g], ptr[g + 1]):

@@ -1,6 +1,6 @@
-"""From edge arrays to sorted, simple, symmetric CSR, in linear time.
+"""Conversion of edge arrays to sorted, simple, symmetric CSR in linear time.
 
-All kernels work on global vertex ids: the graphs of a set lie one after another.
+All kernels use global vertex ids, with the graphs of a set stored consecutively.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ __all__ = [
 
 Int = NDArray[np.integer]
 BLOCK = 4_096
-"""Edges that are read before it is asked whether they were in order."""
+"""Number of edges read between two checks of their order."""
 
 
 @jit
 def copy_sorted(src, dst, offset, bounds, owner, indptr, indices):  # type: ignore[no-untyped-def]
-    """Fill ``indptr`` and ``indices`` in one pass where the edges are sorted by (row, column),
-    without loops or copies, as PyG's ``coalesce`` leaves them.
+    """Fill ``indptr`` and ``indices`` in one pass if the edges are sorted by (row, column), without
+    self-loops or duplicates, as after PyG's ``coalesce``.
 
-    Arguments as in :func:`scan_edges`. Returns ``(sorted, symmetric)``; ``sorted`` is False, with
-    the arrays half filled, after the first block with an edge out of order or out of range.
-    Symmetry is told by the sum of 64-bit hashes of the pairs {u, v} found with u < v, less those
-    found with u > v: zero if both directions are there, and otherwise zero with a chance of 2^-64.
+    Arguments are as in :func:`scan_edges`. Returns ``(sorted, symmetric)``. ``sorted`` is False,
+    with the arrays partly filled, after the first block with an edge out of order or out of range.
+    Symmetry is tested by the sum of 64-bit hashes of the pairs {u, v} with u < v, minus those with
+    u > v: zero if both directions exist, and otherwise zero with probability 2^-64.
     """
     indptr[:] = 0
     balance = np.uint64(0)
@@ -47,7 +47,7 @@ def copy_sorted(src, dst, offset, bounds, owner, indptr, indices):  # type: igno
         for start in range(bounds[g], bounds[g + 1], BLOCK):
             stop = min(start + BLOCK, bounds[g + 1])
             wrong = False
-            for e in range(start, stop):  # no way out of the loop: it is compiled to a faster one
+            for e in range(start, stop):  # without an early exit, the loop compiles to faster code
                 u = np.int64(src[e]) + shift
                 v = np.int64(dst[e]) + shift
                 outside = (np.uint64(u - low) >= size) | (np.uint64(v - low) >= size)
@@ -71,10 +71,10 @@ def copy_sorted(src, dst, offset, bounds, owner, indptr, indices):  # type: igno
 
 @jit
 def scan_edges(src, dst, offset, bounds, owner):  # type: ignore[no-untyped-def]
-    """Check every edge and count rows in one pass.
+    """Check every edge and count the entries of every row in one pass.
 
     ``offset[g]``: first vertex of graph g; ``bounds[g]:bounds[g+1]``: its edges; ``owner`` is 1
-    when ids are local to their graph and must be shifted. Returns ``(degree, loops, bad)``:
+    if ids are local to their graph and must be shifted. Returns ``(degree, loops, bad)``:
     ``bad`` is the first edge with an end outside its graph, or -1.
     """
     degree = np.zeros(offset[-1] + 1, np.int64)
@@ -97,8 +97,8 @@ def scan_edges(src, dst, offset, bounds, owner):  # type: ignore[no-untyped-def]
 def sort_rows(src, dst, offset, bounds, owner, count, indices):  # type: ignore[no-untyped-def]
     """Write the columns of every row in ascending order into ``indices``, without duplicates.
 
-    Two counting passes: bucket edges by column, then deal the columns out in ascending order, so
-    every row arrives sorted and equal columns arrive next to each other. Returns
+    Uses two counting passes: edges are bucketed by column, then columns are distributed in
+    ascending order, so that every row is sorted and equal columns are adjacent. Returns
     ``(indptr, duplicates)``; ``indices`` is filled up to ``indptr[-1]``.
     """
     n = len(count) - 1
@@ -141,12 +141,12 @@ def sort_rows(src, dst, offset, bounds, owner, count, indices):  # type: ignore[
 
 @jit
 def is_symmetric(indptr, indices, cursor):  # type: ignore[no-untyped-def]
-    """Whether u → v implies v → u, for rows in ascending order. Linear.
+    """Whether u → v implies v → u, for rows in ascending order, in linear time.
 
-    Walking the rows u in order, the entries v > u must find u next in row v, at ``cursor[v]``
-    (the row starts, unsigned, as narrow as they fit; used up). So when the walk comes to row v,
-    its entries below v have all been met, and none may be left over. A cursor that ran out of
-    its row is caught there too.
+    Rows u are visited in order. For every entry v > u, the next entry of row v, at ``cursor[v]``,
+    must be u. ``cursor`` initially holds the row starts (unsigned, of the smallest sufficient
+    type) and is overwritten. When row v is visited, all its entries below v must have been
+    consumed. A cursor beyond the end of its row is also detected there.
     """
     one = cursor.dtype.type(1)
     top = cursor.dtype.type(max(len(indices) - 1, 0))
@@ -167,7 +167,7 @@ def is_symmetric(indptr, indices, cursor):  # type: ignore[no-untyped-def]
 
 @jit
 def transpose_union(indptr, indices):  # type: ignore[no-untyped-def]
-    """The union of a sorted CSR with its transpose, and how many entries were added."""
+    """The union of a sorted CSR with its transpose, and the number of added entries."""
     n = len(indptr) - 1
     back = np.zeros(n + 1, np.int64)
     for at in range(len(indices)):
@@ -202,7 +202,7 @@ def transpose_union(indptr, indices):  # type: ignore[no-untyped-def]
 
 @jit
 def edge_positions(indptr, indices, src, dst):  # type: ignore[no-untyped-def]
-    """Where the edge (src[e], dst[e]) stands in the CSR; -1 for a loop or an absent edge."""
+    """Position of the edge (src[e], dst[e]) in the CSR; -1 for a self-loop or a missing edge."""
     position = np.empty(len(src), np.int64)
     for e in range(len(src)):
         u = src[e]
@@ -222,8 +222,8 @@ def edge_positions(indptr, indices, src, dst):  # type: ignore[no-untyped-def]
 def induce(ptr, indptr, indices, keep):  # type: ignore[no-untyped-def]
     """CSR of the subgraphs induced by the kept vertices, renumbered in order.
 
-    Returns ``(ptr, indptr, entries, renumbered)``; ``entries`` are the positions kept of the old
-    ``indices``, ``renumbered[v]`` the new id of an old vertex.
+    Returns ``(ptr, indptr, entries, renumbered)``; ``entries`` are the kept positions of the old
+    ``indices``, ``renumbered[v]`` is the new id of the old vertex v.
     """
     n = len(indptr) - 1
     renumbered = np.full(n, -1, np.int64)

@@ -1,13 +1,13 @@
-"""Equation 2 with α on edges and d = 1, on stretches of the vertices of a whole set of graphs.
+"""Equation 2 with α on edges and d = 1, on spans of the vertices of a set of graphs.
 
-A *node* is a number for an α: learned class c of the round before is c, start class s is -1 - s.
-For w ∈ N[v] (v included) that is no neighbour of u, and not u, the second member of the tuple
-(α_vw, α_uw) is the start class of a non-edge. The colours of u and w give it, and α_vu and α_vw
-have them: so the multiset that (v, u) is told apart by is hashed as
+A *node* is a number for an α: learned class c of the previous round is c, start class s is -1 - s.
+If w ∈ N[v] (v included) is neither a neighbour of u nor u itself, the second member of the tuple
+(α_vw, α_uw) is the start class of a non-edge. It is determined by the colours of u and w, which are
+contained in α_vu and α_vw. The multiset that distinguishes (v, u) is therefore hashed as
 
     Σ_{w ∈ N[v]} g(α_vw)  +  Σ_{w ∈ N[v] ∩ N[u]} (f(α_vw, α_uw) - g(α_vw)),
 
-one sum a vertex and the common neighbours, instead of deg(v) terms a pair.
+which needs one sum per vertex and the common neighbours, instead of deg(v) terms per pair.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ __all__ = [
 ]  # fmt: skip
 
 FAR = np.int64(-(2**31))
-"""Second member of a tuple whose pair (u, w) is no edge: FAR + colour of u."""
+"""Second member of a tuple whose pair (u, w) is not an edge: FAR + colour of u."""
 SHORT = 32
-"""Rows up to this length are walked side by side: to mark one costs a miss of the cache a place."""
+"""Rows up to this length are merged; marking a row would cost a cache miss per entry."""
 WORD = np.uint64(2**32 - 1)
 LONE = np.uint64(0x428A2F98D728AE23), np.uint64(0x7137449123EF65CD)
 LEFT = np.uint64(0xB5C0FBCFEC4D3B2F), np.uint64(0xE9B5DBA58189DBBD)
@@ -38,7 +38,7 @@ CLASS = np.uint64(0x550C7DC3D5FFB4E2)
 
 @jit
 def close_rows(indptr, indices, low, high, centre, ball):  # type: ignore[no-untyped-def]
-    """The pairs (v, u) with u ∈ N[v], ascending; those of v begin at indptr[v] + v."""
+    """List the pairs (v, u) with u ∈ N[v], ascending; those of v begin at indptr[v] + v."""
     for v in range(low, high):
         k = indptr[v] + v
         own = False
@@ -55,7 +55,7 @@ def close_rows(indptr, indices, low, high, centre, ball):  # type: ignore[no-unt
 
 @jit
 def start_keys(indptr, low, high, part, colour, colours, labels, ball, keys):  # type: ignore[no-untyped-def]
-    """What α⁽⁰⁾ of every pair is told apart by: the colours, and kind and label; in ``keys``."""
+    """Write to ``keys`` what distinguishes the α⁽⁰⁾ of all pairs: colours, kind and label."""
     for v in range(low, high):
         at = indptr[v]
         for k in range(indptr[v] + v, indptr[v + 1] + v + 1):
@@ -100,9 +100,9 @@ def sum_rows(indptr, low, high, node, sums):  # type: ignore[no-untyped-def]
 
 @jit
 def sum_common(indptr, low, high, base, most, mask, ball, node, total, common):  # type: ignore[no-untyped-def]
-    """Σ_{w ∈ N[v] ∩ N[u]} (f(α_vw, α_uw) - g(α_vw)) of the pairs of E^δ, both directions of an edge
-    from the end of higher degree: the shorter row is walked; the longer one is marked, or walked
-    along with it if it is ``SHORT``. ``common`` is how many terms there are."""
+    """Σ_{w ∈ N[v] ∩ N[u]} (f(α_vw, α_uw) - g(α_vw)) for the pairs of E^δ. Both directions of an
+    edge are computed at the end of higher degree: the shorter row is scanned, and the longer row is
+    marked, or merged with it if it is ``SHORT``. ``common`` is the number of terms."""
     place = np.full(most, -1, np.int32)
     for v in range(low, high):
         begin, end = indptr[v] + v, indptr[v + 1] + v + 1
@@ -149,7 +149,7 @@ def sum_common(indptr, low, high, base, most, mask, ball, node, total, common): 
 
 @jit
 def class_keys(pairs, low, high, centre, node, sums, total, keys):  # type: ignore[no-untyped-def]
-    """Keys of α after the round, of the learned pairs."""
+    """Keys of α after the round for the learned pairs."""
     for i in range(low, high):
         k = pairs[i]
         v = centre[k]
@@ -175,7 +175,7 @@ def far_keys(chosen, low, high, centre, ball, colour, sums, keys):  # type: igno
 
 @jit
 def _distinct(node, begin, end, members, counts, slot):  # type: ignore[no-untyped-def]
-    """The distinct nodes of a row, how often each occurs, and which one every pair has."""
+    """The distinct nodes of a row, their counts, and the index of the node of every pair."""
     order = np.argsort(node[begin:end])
     found = 0
     for i in order:
@@ -190,7 +190,7 @@ def _distinct(node, begin, end, members, counts, slot):  # type: ignore[no-untyp
 
 @jit
 def _common(v, u, indptr, ball, base, place, ones, others):  # type: ignore[no-untyped-def]
-    """The pairs (v, w) and (u, w) of all w ∈ N[v] ∩ N[u]; ``place`` has the row of v marked."""
+    """The pairs (v, w) and (u, w) for all w ∈ N[v] ∩ N[u]; the row of v is marked in ``place``."""
     found = 0
     begin, end = indptr[v] + v, indptr[v + 1] + v + 1
     start, stop = indptr[u] + u, indptr[u + 1] + u + 1
@@ -216,7 +216,7 @@ def _common(v, u, indptr, ball, base, place, ones, others):  # type: ignore[no-u
 
 @jit
 def distinct_nodes(chosen, low, high, indptr, centre, node, widest, distinct):  # type: ignore[no-untyped-def]
-    """Distinct nodes in the row of the pair that stands for a class."""
+    """Number of distinct nodes in the row of the pair that represents a class."""
     members, counts = np.empty(widest, np.int64), np.empty(widest, np.int64)
     slot = np.empty(widest, np.int64)
     v, found = -1, 0
@@ -234,7 +234,7 @@ def _pack(first, second):  # type: ignore[no-untyped-def]
 
 @jit
 def _runs(packed, count, sign, keys, times, at):  # type: ignore[no-untyped-def]
-    """Append equal keys once, with their number."""
+    """Append each distinct key once, with its count."""
     packed[:count].sort()
     for i in range(count):
         if i == 0 or packed[i] != packed[i - 1]:
@@ -248,8 +248,8 @@ def _runs(packed, count, sign, keys, times, at):  # type: ignore[no-untyped-def]
 def list_entries(  # type: ignore[no-untyped-def]
     chosen, low, high, base, most, indptr, centre, ball, colour, node, shared, widest, room
 ):
-    """``(lengths, keys, times)``: the tuples that the classes sum, and how often; where a sum over
-    N[v] is ``shared``, what common neighbours change in it."""
+    """``(lengths, keys, times)``: the tuples that the classes sum, and their counts. If the sum
+    over N[v] is ``shared``, only the corrections at common neighbours."""
     lengths = np.zeros(high - low, np.int64)
     keys, times = np.empty((room, 1), np.uint64), np.empty(room, np.int32)
     place = np.full(most, -1, np.int32)
@@ -295,7 +295,7 @@ def list_entries(  # type: ignore[no-untyped-def]
 
 @jit
 def list_far(chosen, low, high, indptr, centre, ball, colour, node, widest, room):  # type: ignore[no-untyped-def]
-    """``(lengths, keys, times)`` of the shared sums over N[v]."""
+    """``(lengths, keys, times)`` for the shared sums over N[v]."""
     lengths = np.zeros(high - low, np.int64)
     keys, times = np.empty((room, 1), np.uint64), np.empty(room, np.int32)
     members, counts = np.empty(widest, np.int64), np.empty(widest, np.int64)
@@ -314,7 +314,8 @@ def list_far(chosen, low, high, indptr, centre, ball, colour, node, widest, room
 
 @jit
 def split_tuples(keys, low, high, learned_colour, start_colour, colours, first, second, missing):  # type: ignore[no-untyped-def]
-    """Both nodes of every tuple; of non-edges the second is left, and ``missing`` is its key."""
+    """Both nodes of every tuple. For non-edges the second node is not resolved, and ``missing`` is
+    its key."""
     for i in range(low, high):
         a = np.int32(keys[i] >> np.uint64(32))
         b = np.int32(keys[i] & WORD)
@@ -326,7 +327,7 @@ def split_tuples(keys, low, high, learned_colour, start_colour, colours, first, 
 
 @jit
 def graph_classes(ptr, indptr, mask, node, size):  # type: ignore[no-untyped-def]
-    """``(ptr, ids, counts)``: the classes of every graph, and how many of its pairs are in each."""
+    """``(ptr, ids, counts)``: the classes of every graph, and the number of its pairs in each."""
     seen = np.full(size, -1, np.int64)
     bounds = np.zeros(len(ptr), np.int64)
     room = 0
@@ -351,9 +352,9 @@ def graph_classes(ptr, indptr, mask, node, size):  # type: ignore[no-untyped-def
 
 @jit
 def add_starts(ptr, ids, class_ptr, class_id, second, entry_ptr, entry_tuple, shared, far, size):  # type: ignore[no-untyped-def]
-    """``(ptr, ids)``: the start classes of every graph, those of the tuples that its classes sum
-    added; ``second`` are the second nodes of tuples, ``far`` the bounds and tuples of shared sums.
-    """
+    """``(ptr, ids)``: the start classes of every graph, extended by those in the tuples that its
+    classes sum. ``second`` holds the second nodes of tuples, ``far`` the bounds and tuples of
+    shared sums."""
     far_ptr, far_tuple = far
     seen = np.full(size, -1, np.int64)
     bounds = np.zeros(len(ptr), np.int64)

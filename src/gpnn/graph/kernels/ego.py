@@ -1,8 +1,8 @@
 """Hashes of rooted ego subgraphs, exact by canonical form or fast by refinement alone.
 
-The ego of v is the subgraph induced by the vertices within r hops of v; every vertex in it is
-coloured by its distance to v, so the root stands alone. Egos that look the same in the order of a
-breadth-first walk are hashed once: a table maps 128 bits of the walk to the answer.
+The ego of v is the subgraph induced by the vertices within r hops of v. Every vertex in it is
+coloured by its distance to v, so the root has a unique colour. Egos that are identical in
+breadth-first order are hashed once: a table maps a 128-bit hash of the traversal to the result.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from .hashing import chain, mix, scramble
 __all__ = ["DONE", "TOO_HARD", "TOO_LARGE", "ego_hashes"]
 
 DONE, TOO_LARGE, TOO_HARD = 0, 1, 2
-REMEMBERED = 1 << 20  # at most so many different walks are kept
+REMEMBERED = 1 << 20  # maximum number of traversals in the table
 
 
 @jit
 def ego_hashes(ptr, indptr, indices, radius, limit, budget, exact, out):  # type: ignore[no-untyped-def]
     """Fill ``out`` [vertices, 2] (uint64). Returns ``(what, vertex, size)``.
 
-    ``what`` is DONE, or says why the ego of ``vertex``, with ``size`` vertices, was refused:
-    TOO_LARGE for ``limit``, TOO_HARD for ``budget``. ``exact`` picks the canonical form.
+    ``what`` is DONE, or the reason why the ego of ``vertex``, with ``size`` vertices, was refused:
+    TOO_LARGE for ``limit``, TOO_HARD for ``budget``. ``exact`` selects the canonical form.
     """
     most = 0
     for g in range(len(ptr) - 1):
@@ -88,7 +88,7 @@ def ego_hashes(ptr, indptr, indices, radius, limit, budget, exact, out):  # type
 
 @jit
 def _walk(indptr, indices, root, radius, walk, distance, local):  # type: ignore[no-untyped-def]
-    """The vertices within ``radius`` hops, breadth first, and how many there are."""
+    """List the vertices within ``radius`` hops in breadth-first order; returns their number."""
     walk[0] = root
     distance[0] = 0
     local[root] = 0
@@ -122,11 +122,11 @@ def _induce(indptr, indices, walk, local, n, rows, columns):  # type: ignore[no-
 
 @jit
 def _refined_hash(p, n, indptr, indices, labels, distance):  # type: ignore[no-untyped-def]
-    """The multiset over w of the stable 1-WL colouring with w individualised.
+    """Hash of the multiset over w of the stable 1-WL colouring with w individualised.
 
-    A stable colouring is known by its cells and by how many neighbours a vertex of one cell has
-    in another. A vertex that is alone in its cell already tells nothing new when individualised,
-    and where all cells are joined completely or not at all, none does.
+    A stable colouring is determined by its cells and by the number of neighbours that a vertex of
+    one cell has in another. Individualising a vertex that is alone in its cell adds no information;
+    if all pairs of cells are completely joined or not joined at all, no vertex does.
     """
     start(p, n, distance)
     refine(p, indptr, indices, labels)
@@ -167,7 +167,7 @@ def _quotient_hash(p, n, indptr, indices, distance):  # type: ignore[no-untyped-
 
 @jit
 def _slot(keys, low, high):  # type: ignore[no-untyped-def]
-    """Where the key stands in the table, or the free place it belongs to."""
+    """The slot of the key in the table, or the free slot where it belongs."""
     last = np.uint64(len(keys) - 1)
     at = low & last
     while keys[at, 0] | keys[at, 1]:

@@ -1,8 +1,9 @@
-"""Equation 2 on the pairs of one graph, α being a node that stands for a class.
+"""Equation 2 on the pairs of one graph, where α is a node that represents a class.
 
-A *node* is a number for an α: learned classes count from 0 through all rounds, start class s is
--1 - s. Equal nodes, equal α. A learned class is found by a 128-bit key made of the keys of its
-nodes: key(α_vu) and the sum over w of key(α_vw) · mix(key(α_uw)), lane by lane modulo 2^64.
+A *node* is a number for an α: learned classes are numbered from 0 over all rounds, start class s is
+-1 - s. Equal nodes mean equal α. A learned class is identified by a 128-bit key computed from the
+keys of its nodes: key(α_vu) and the sum over w of key(α_vw) · mix(key(α_uw)), lane by lane modulo
+2^64.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _start(keys, slots, rows, sizes, first, kind, second, label, hops, entry, me
 def start_pairs(  # type: ignore[no-untyped-def]
     base, part, colour, labels, distances, merge, since, graph, shelf, log, sizes, alpha
 ):
-    """α⁽⁰⁾ of all pairs kept of a graph."""
+    """Compute α⁽⁰⁾ of all stored pairs of a graph."""
     keys, slots, rows, seen = shelf
     row, _, ball, _, hops, entry, _, _ = graph
     for v in range(len(row) - 1):
@@ -72,13 +73,13 @@ def start_pairs(  # type: ignore[no-untyped-def]
 
 @lean
 def key_word(node, keys, start_keys, lane):  # type: ignore[no-untyped-def]
-    """A lane of the key of a node."""
+    """One lane of the key of a node."""
     return keys[node, lane] if node >= 0 else start_keys[-1 - node, lane]
 
 
 @lean
 def at_most(u, number, row, near, ball, until):  # type: ignore[no-untyped-def]
-    """``(classes, tuples)`` that the pairs (v, u) learned in a round can add at most."""
+    """Maximum numbers ``(classes, tuples)`` that the pairs (v, u) learned in a round can add."""
     classes = 0
     tuples = 0
     for e in range(row[u], row[u + 1]):
@@ -90,7 +91,7 @@ def at_most(u, number, row, near, ball, until):  # type: ignore[no-untyped-def]
 
 @lean
 def _describe(table, entries, sizes, number, first, last, close, mate, alpha, here, merge):  # type: ignore[no-untyped-def]
-    """Append {{(α_vw, α_uw) : w ∈ N_d(v)}} of a new class as entries (tuple, count)."""
+    """Append {{(α_vw, α_uw) : w ∈ N_d(v)}} for a new class as entries (tuple, count)."""
     since = sizes[ENTRIES]
     used, at_end = sizes[TUPLES], since
     for k in range(first, last):
@@ -105,13 +106,15 @@ def learn_round(  # type: ignore[no-untyped-def]
     u, number, base, indptr, indices, part, colour, limit, beyond, merge, since, graph, scratch,
     store, sizes, alpha, new,
 ):  # fmt: skip
-    """Round ``number`` on the pairs (v, u), u from a vertex on; returns the first without room.
+    """Compute round ``number`` for the pairs (v, u), starting at vertex u; returns the first u that
+    does not fit in the store.
 
-    u runs outside, so that one look-up of α_u· serves all (v, u). Rows ascend, hence the place of
-    u in row v is the number of times v was met before. Pairs (u, w) that are not kept have their
-    start class for ever. They are met in the same order in every round, so where classes are not
-    merged the k-th of u is the k-th that round 1 made. ``limit`` is how far they may lie where that
-    has to be found out, else 0: they lie ``beyond`` hops away, 0 where distances do not count.
+    The outer loop is over u, so that one look-up of α_u· serves all (v, u). Rows are ascending, so
+    the position of u in row v is the number of times v was visited before. Pairs (u, w) that are
+    not stored keep their start class. They are visited in the same order in every round, so if
+    classes are not merged, the k-th such pair of u is the k-th one created in round 1. ``limit`` is
+    the maximum distance of these pairs if it must be computed. Otherwise it is 0 and their distance
+    is ``beyond``, which is 0 if distances are not used.
     """
     row, near, ball, until, _, _, close, mate = graph
     depth, queue, cursor, here, far, far_start, left, right = scratch

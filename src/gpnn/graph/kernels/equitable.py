@@ -1,9 +1,9 @@
 """Refinement of an ordered partition until it is equitable.
 
-A partition is *equitable* when any two vertices of a cell have equally many neighbours in every
-cell (for every edge label). Refinement splits cells until that holds, as 1-WL does, but keeps the
-cells in an order that depends on structure only: two isomorphic graphs with the same choices of
-individualised vertices end with corresponding cells in the same places.
+A partition is *equitable* if any two vertices of a cell have the same number of neighbours in every
+cell (for every edge label). Refinement splits cells until this holds, like 1-WL, but keeps the
+cells in an order that depends on structure only: two isomorphic graphs with corresponding
+individualised vertices end with corresponding cells at the same positions.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["refine", "target"]
 
 @jit
 def refine(p, indptr, indices, labels):  # type: ignore[no-untyped-def]
-    """Split until equitable; returns a hash of all that happened, which is invariant.
+    """Split until equitable; returns an invariant hash of all splits.
 
-    ``labels`` has one label per entry of ``indices``, or length 0. The hash can only fail to
-    distinguish two histories; nothing that needs exactness rests on it.
+    ``labels`` has one label per entry of ``indices``, or length 0. A hash collision can only fail
+    to distinguish two histories; no exact result depends on the hash.
     """
     n = p.state[SIZE]
     trace = np.uint64(n)
@@ -64,10 +64,10 @@ def refine(p, indptr, indices, labels):  # type: ignore[no-untyped-def]
 
 @jit
 def target(p, indptr, indices, labels):  # type: ignore[no-untyped-def]
-    """The cell to branch on: the first of the smallest that are joined to some cell partly.
+    """The cell to branch on: the first among the smallest cells that are partly joined to a cell.
 
-    Where every two cells (and every cell with itself) are joined completely or not at all, with
-    one label, all orders inside the cells are equivalent: then the answer is -1, a leaf.
+    If every two cells (and every cell with itself) are completely joined or not joined at all, with
+    one label, all orders within the cells are equivalent. The result is then -1, a leaf.
     """
     best = -1
     size = p.state[SIZE] + 1
@@ -110,7 +110,7 @@ def _partly_joined(p, c, indptr, indices, labels):  # type: ignore[no-untyped-de
 
 @jit
 def _split(p, c, trace):  # type: ignore[no-untyped-def]
-    """Split cell c, whose touched members stand last, by ascending score."""
+    """Split cell c, whose touched members are last, by ascending score."""
     high = c + p.length[c]
     low = high - p.hits[c]
     p.hits[c] = 0

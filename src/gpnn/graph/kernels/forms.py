@@ -1,4 +1,4 @@
-"""Hashes of a graph relabelled by a given order."""
+"""Hashes of a graph relabelled in a given order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["edge_hash", "form_hash"]
 
 @jit
 def edge_hash(place, n, indptr, indices, labels):  # type: ignore[no-untyped-def]
-    """64 bits of the relabelled edges, the same in whatever order they are listed."""
+    """64-bit hash of the relabelled edges, independent of the order in which they are listed."""
     total = np.uint64(0)
     for v in range(n):
         for at in range(indptr[v], indptr[v + 1]):
@@ -26,7 +26,7 @@ def edge_hash(place, n, indptr, indices, labels):  # type: ignore[no-untyped-def
 
 @jit
 def form_hash(place, order, n, indptr, indices, labels, colours, salt):  # type: ignore[no-untyped-def]
-    """128 bits of the relabelled graph: size, colours in order, edges with labels."""
+    """128-bit hash of the relabelled graph: size, colours in order, edges with labels."""
     low = np.uint64(0)
     high = np.uint64(0)
     for v in range(n):

@@ -53,12 +53,11 @@ def row_sums(v, members, left, right, sums):  # type: ignore[no-untyped-def]
 
 @jit
 def fwl(ptr, indptr, indices, start, labels, rounds, most):  # type: ignore[no-untyped-def]
-    """α_vu ← hash(α_vu, {{(α_vw, α_uw) : w ∈ V}}) from self, edge and non-edge colours.
+    """α_vu ← hash(α_vu, {{(α_vw, α_uw) : w ∈ V}}), starting from self, edge and non-edge colours.
 
-    ``start`` ([n, 2]) are the vertex colours that a pair's start colour carries, ``labels`` the
-    label of every CSR entry, or nothing. The colours kept are those of the pairs (v, v), the
-    signatures are of all ordered pairs. ``rounds``, ``most`` and the result are those of
-    ``record``.
+    ``start`` ([n, 2]) holds the vertex colours used in the start colour of a pair, ``labels`` the
+    label of every CSR entry, or is empty. The stored colours are those of the pairs (v, v); the
+    signatures cover all ordered pairs. ``rounds``, ``most`` and the result are as in ``record``.
     """
     record, widest = open_record(ptr)
     first = np.empty_like(start)

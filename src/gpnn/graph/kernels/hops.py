@@ -13,10 +13,10 @@ __all__ = ["ball_sizes", "reach"]
 def reach(source, base, indptr, indices, limit, depth, queue):  # type: ignore[no-untyped-def]
     """Write the vertices within ``limit`` hops of ``source`` to ``queue``, nearest first.
 
-    Vertices count from 0 in their graph, whose first vertex is ``base`` in the CSR. ``depth`` must
-    come in as -1 everywhere and holds the distances afterwards; the caller wipes it by walking
-    the queue. The source comes first, then its neighbours in the order of its row. Returns how
-    many were found.
+    Vertices are numbered from 0 in their graph, whose first vertex is ``base`` in the CSR.
+    ``depth`` must be -1 everywhere on entry and holds the distances afterwards; the caller resets
+    it for the vertices in the queue. The source comes first, then its neighbours in the order of
+    its row. Returns the number of vertices found.
     """
     queue[0] = source
     depth[source] = 0
@@ -38,7 +38,7 @@ def reach(source, base, indptr, indices, limit, depth, queue):  # type: ignore[n
 
 @jit
 def ball_sizes(ptr, indptr, indices, limit):  # type: ignore[no-untyped-def]
-    """Sum over v of the size of N_limit(v) for every graph, v itself counted."""
+    """Sum over v of the size of N_limit(v) for every graph, v included."""
     sizes = np.zeros(len(ptr) - 1, np.int64)
     widest = 0
     for g in range(len(ptr) - 1):

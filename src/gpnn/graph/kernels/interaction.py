@@ -1,8 +1,8 @@
 """The exact GPNN refinement with α learned on cross edges or on all edges (``cross``, ``edges``).
 
-Near-linear: α changes on edges only. Kept are the colours of the pairs (v, w) with w ∈ N_d(v),
-which steps 2 and 3 read. The other pairs of step 2, (u, w) with u a neighbour of v and w ∈ N_d(v),
-have their λ_E for ever; it is computed where it is met.
+The cost is near-linear, since α changes on edges only. The colours of the pairs (v, w) with
+w ∈ N_d(v), which steps 2 and 3 read, are stored. The other pairs of step 2, (u, w) with u a
+neighbour of v and w ∈ N_d(v), always keep their λ_E, which is computed when needed.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def same(a, b):  # type: ignore[no-untyped-def]
 def vertex_words(base, indptr, indices, gamma, part, scratch, word):  # type: ignore[no-untyped-def]
     """Step 1, β_v = hash(γ_v, {{γ_u : u ∈ N_1(v) \\ v}}); ``word`` gets words of (λ_V(v), β_v).
 
-    λ_V(v) stands with β_v because the set over colours j of (j, {{(β_u, α_vu) : λ_V(u) = j}}) in
-    step 3 and the multiset of triples (λ_V(u), β_u, α_vu) determine each other: one sum over
-    N_d(v) of words of (λ_V(u), β_u) times words of α_vu serves all parts.
+    λ_V(v) is combined with β_v because the set over colours j of (j, {{(β_u, α_vu) : λ_V(u) = j}})
+    in step 3 and the multiset of triples (λ_V(u), β_u, α_vu) determine each other: one sum over
+    N_d(v) of words of (λ_V(u), β_u) times words of α_vu covers all parts.
     """
     words(gamma, NEIGHBOUR, scratch)
     for v in range(len(gamma)):
@@ -63,7 +63,7 @@ def vertex_words(base, indptr, indices, gamma, part, scratch, word):  # type: ig
 
 @jit
 def _start(base, indptr, indices, part, ends, labels, d, distances, row, ball, alpha, depth):  # type: ignore[no-untyped-def]
-    """N_d(v) of every v, itself first, then its neighbours in order; and α⁽⁰⁾ along it."""
+    """Compute N_d(v) for every v (v first, then its neighbours in order), and α⁽⁰⁾ of its pairs."""
     first, second = ends
     for v in range(len(row) - 1):
         at = row[v]
@@ -91,10 +91,10 @@ def _interact(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Step 2 on the learned edges; α is read through its ``left`` and ``right`` words.
 
-    u runs outside, so that one look-up of its surroundings serves every edge (v, u). Rows ascend,
-    hence the place of u in row v is the number of times v was met before. ``apart`` holds the
-    kind words of a non-edge by distance, where ``limit`` is d + 1; where distances do not count,
-    ``limit`` is 1 and its row 0 serves all.
+    The outer loop is over u, so that one search around u serves every edge (v, u). Rows are
+    ascending, so the position of u in row v is the number of times v was visited before. ``apart``
+    holds the kind words of a non-edge by distance, with ``limit`` = d + 1; if distances are not
+    used, ``limit`` is 1 and row 0 applies to all non-edges.
     """
     first, second = ends
     for v in range(len(cursor)):
@@ -132,11 +132,11 @@ def _interact(  # type: ignore[no-untyped-def]
 def refine_edges(  # type: ignore[no-untyped-def]
     ptr, indptr, indices, part, start, labels, within, d, distances, balls, rounds, most
 ):
-    """Steps 1 to 3 with α on cross edges, and on edges ``within`` parts too if asked.
+    """Steps 1 to 3 with α on cross edges and, if ``within``, also on edges within parts.
 
-    ``part`` ([n, 2]) are the colours λ_V, ``start`` the colours γ⁽⁰⁾, ``labels`` the label of
-    every CSR entry, or nothing; ``balls`` is the largest sum over a graph of the sizes of N_d(v).
-    ``rounds``, ``most`` and the result are those of ``record``.
+    ``part`` ([n, 2]) holds the colours λ_V, ``start`` the colours γ⁽⁰⁾, ``labels`` the label of
+    every CSR entry, or is empty; ``balls`` is the largest total size of N_d(v) in a graph.
+    ``rounds``, ``most`` and the result are as in ``record``.
     """
     record, widest = open_record(ptr)
     ends = (np.empty_like(part), np.empty_like(part))

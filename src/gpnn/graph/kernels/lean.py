@@ -1,4 +1,4 @@
-"""The numba decorator of small kernels that are called millions of times."""
+"""The numba decorator for small kernels that are called millions of times."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["lean"]
 
 
 def lean(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` as ``jit`` does, but without reference counts.
+    """Compile ``function`` like ``jit``, but without reference counting.
 
-    It may read and write the arrays it is given, not create any. Ordinarily every array argument
-    is counted, atomically, when a function is entered and left, unless the compiler can prove that
-    needless; a loop keeps it from that. Where a call does little else this took two thirds of the
-    time.
+    The function may read and write its array arguments, but not create arrays. Normally the
+    reference count of every array argument is updated atomically on entry and exit, unless the
+    compiler can prove this unnecessary, which a loop prevents. For small functions the updates took
+    two thirds of the time.
     """
     return compiled(function, _nrt=False)

@@ -1,7 +1,7 @@
-"""Equal keys, equal numbers, counted in order of first appearance; no sort of all keys.
+"""Numbering of distinct keys in order of first appearance, without sorting all keys.
 
-Keys are dealt into buckets by a few bits of their hash, stretch by stretch; every bucket is small
-enough for a hash table that stays in the cache; a last pass numbers the keys that were met first.
+Keys are distributed into buckets by a few bits of their hash, span by span. Every bucket is small
+enough for a hash table that fits in the cache. A final pass numbers the first occurrences.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def _hash(keys, i):  # type: ignore[no-untyped-def]
 
 @jit
 def bucket_counts(keys, low, high, shift, counts):  # type: ignore[no-untyped-def]
-    """Keys ``low:high`` of every bucket, the hash shifted right by ``shift``."""
+    """Count the keys ``low:high`` in every bucket, which is the hash shifted right by ``shift``."""
     for i in range(low, high):
         counts[_hash(keys, i) >> shift] += 1
 
 
 @jit
 def deal(keys, low, high, shift, at, place, dealt):  # type: ignore[no-untyped-def]
-    """Put keys ``low:high`` and their places where ``at`` says for their bucket."""
+    """Copy keys ``low:high`` and their positions to their buckets, at the offsets ``at``."""
     for i in range(low, high):
         bucket = _hash(keys, i) >> shift
         k = at[bucket]
@@ -44,7 +44,7 @@ def deal(keys, low, high, shift, at, place, dealt):  # type: ignore[no-untyped-d
 
 @jit
 def first_of_bucket(place, dealt, low, high, first):  # type: ignore[no-untyped-def]
-    """The place of the first equal key for every key of a bucket, dealt in ascending order."""
+    """The position of the first equal key for every key of a bucket, in ascending order."""
     slots = np.full(table_size(high - low), -1, np.int64)
     mask = np.uint64(len(slots) - 1)
     lanes = dealt.shape[1]
@@ -67,7 +67,7 @@ def first_of_bucket(place, dealt, low, high, first):  # type: ignore[no-untyped-
 
 @jit
 def number_firsts(first):  # type: ignore[no-untyped-def]
-    """``first`` becomes the number of every key; returns where each number was met first."""
+    """Replace ``first`` by the number of every key; returns the first position of each number."""
     count = 0
     for i in range(len(first)):
         count += first[i] == i

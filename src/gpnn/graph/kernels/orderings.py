@@ -11,12 +11,12 @@ __all__ = ["bfs_orderings"]
 
 @jit
 def bfs_orderings(indptr, indices, depth, width, most):  # type: ignore[no-untyped-def]
-    """``(root, slots, whole)``: for every vertex all orderings of depth ``depth``, [orderings, 1 +
-    depth · width for width 1], -1 where an ordering is shorter.
+    """``(root, slots, whole)``: all orderings of depth ``depth`` for every vertex, [orderings, 1 +
+    width + … + width^depth], padded with -1 if an ordering is shorter.
 
     An ordering begins with its root. Level by level, every vertex of the last level in turn adds
-    ``width`` of its neighbours that are not yet there, in any order, or all of them if they are
-    fewer. ``whole`` is whether there are at most ``most``.
+    ``width`` of its neighbours that are not yet included, in any order, or all of them if there are
+    fewer. ``whole`` is whether there are at most ``most`` orderings.
     """
     n = len(indptr) - 1
     longest, layer = 1, 1
@@ -29,9 +29,9 @@ def bfs_orderings(indptr, indices, depth, width, most):  # type: ignore[no-untyp
     used = 0
     path = np.empty(longest, np.int64)
     level = np.empty(longest, np.int64)
-    parent = np.empty(longest, np.int64)  # the place of the vertex that added this one
-    at = np.empty(longest + 1, np.int64)  # the CSR entry that is tried next for every place
-    turn = np.empty(longest + 1, np.int64)  # the place of the vertex that adds the next one
+    parent = np.empty(longest, np.int64)  # position of the vertex that added this one
+    at = np.empty(longest + 1, np.int64)  # next CSR entry to try at every position
+    turn = np.empty(longest + 1, np.int64)  # position of the vertex that adds the next one
     there = np.zeros(n, np.bool_)
     for v in range(n):
         path[0], level[0], parent[0], size = v, 0, -1, 1
@@ -39,7 +39,7 @@ def bfs_orderings(indptr, indices, depth, width, most):  # type: ignore[no-untyp
         turn[1], at[1] = 0, indptr[v]
         while size > 0:
             p = turn[size]
-            # pass on while the vertex whose turn it is has added its share or has no one left
+            # advance while the current vertex has added ``width`` vertices or has none left to add
             done = False
             while True:
                 if p == size or level[p] == depth:
@@ -95,8 +95,8 @@ def bfs_orderings(indptr, indices, depth, width, most):  # type: ignore[no-untyp
 
 @jit
 def slot_edges(slots, indptr, indices):  # type: ignore[no-untyped-def]
-    """``(bits, ordering, pair, entry)``: which pairs of places i < j of every ordering are joined,
-    pair number j (j - 1) / 2 + i, as bits of a number, and one by one with their CSR entry."""
+    """``(bits, ordering, pair, entry)``: the adjacent pairs of positions i < j of every ordering,
+    with pair number j (j - 1) / 2 + i, as bits of an integer, and as a list with CSR entries."""
     bits = np.zeros(len(slots), np.int64)
     ordering, pair = np.empty(1024, np.int64), np.empty(1024, np.int64)
     entry = np.empty(1024, np.int64)

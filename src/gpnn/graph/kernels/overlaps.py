@@ -1,4 +1,4 @@
-"""Overlaps of the closed neighbourhoods of neighbours."""
+"""Overlaps of the closed neighbourhoods of adjacent vertices."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def overlap_sizes(indptr, indices):  # type: ignore[no-untyped-def]
     n = len(indptr) - 1
     vertices = np.zeros(len(indices), np.int64)
     edges = np.zeros(len(indices), np.int64)
-    near = np.full(n, -1, np.int64)  # u where the vertex is a neighbour of u
-    both = np.full(n, -1, np.int64)  # the entry where it is one of u and v
+    near = np.full(n, -1, np.int64)  # the last u that the vertex is a neighbour of
+    both = np.full(n, -1, np.int64)  # the last entry (u, v) of which it is a common neighbour
     for u in range(n):
         for at in range(indptr[u], indptr[u + 1]):
             near[indices[at]] = u

@@ -35,7 +35,7 @@ def _start(  # type: ignore[no-untyped-def]
     base, indptr, indices, part, ends, labels, d, distances, row, ball, component, alpha,
     depth, queue,
 ):  # fmt: skip
-    """N_d(v), the component of v and α⁽⁰⁾ of every pair inside a component."""
+    """Compute N_d(v), the component of v, and α⁽⁰⁾ of every pair within a component."""
     first, second = ends
     n = len(row) - 1
     for i in range(n * n):
@@ -66,10 +66,10 @@ def _start(  # type: ignore[no-untyped-def]
 def refine_pairs(  # type: ignore[no-untyped-def]
     ptr, indptr, indices, part, start, labels, d, distances, balls, rounds, most
 ):
-    """Steps 1 to 3 with α on all ordered pairs; arguments and result as ``refine_edges``.
+    """Steps 1 to 3 with α on all ordered pairs; arguments and result as in ``refine_edges``.
 
-    Pairs between two components are left out: with w ∈ N_d(v), the pairs (v, w) and (u, w) that
-    (v, u) reads lie in one component if (v, u) does, so no γ ever depends on them.
+    Pairs between two components are left out: if (v, u) is within a component, so are the pairs
+    (v, w) and (u, w) with w ∈ N_d(v) that it reads. No γ therefore depends on other pairs.
     """
     record, widest = open_record(ptr)
     ends = (np.empty_like(part), np.empty_like(part))

@@ -11,15 +11,16 @@ __all__ = ["peel"]
 
 Int = NDArray[np.integer]
 SMALL = 512
-"""Vertices of the largest graph up to which those that are left are not packed."""
+"""Maximum number of vertices per graph for ``_peel_small``, which does not pack vertices."""
 
 
 def peel(ptr: Int, indptr: Int, indices: Int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """``(core, layer)`` of every vertex, graph by graph.
 
-    Level k starts with all vertices of the smallest degree left, k, which go at once (a layer);
-    then those that fell to k by it (the next layer), until none is left. Degrees stop falling at k:
-    a removed vertex needs no mark, and its degree ends as its core number.
+    Level k starts with all vertices of the smallest remaining degree, k, which are removed together
+    (a layer). Then the vertices whose degree dropped to k are removed (the next layer), until there
+    are none. Degrees are not decreased below k, so removed vertices need no mark, and the final
+    degree of a vertex is its core number.
     """
     small = np.diff(ptr).max(initial=0) <= SMALL
     core, layer = (_peel_small if small else _peel_large)(ptr, indptr, indices)
@@ -28,9 +29,9 @@ def peel(ptr: Int, indptr: Int, indices: Int) -> tuple[NDArray[np.int32], NDArra
 
 @jit
 def _peel_small(ptr, indptr, indices):  # type: ignore[no-untyped-def]
-    """The vertices that start a level are found by scanning the graph, which is sequential and fast
-    where there are few; those removed have degrees below k. What falls to k is found without a
-    branch, which could not be foretold."""
+    """Find the vertices that start a level by scanning the graph, which is sequential and fast for
+    small graphs; removed vertices have degrees below k. Vertices whose degree drops to k are found
+    without an unpredictable branch."""
     n = len(indptr) - 1
     one = np.uint64(1)
     most = np.int32(2147483647)
@@ -80,10 +81,10 @@ def _peel_small(ptr, indptr, indices):  # type: ignore[no-untyped-def]
 
 @jit
 def _peel_large(ptr, indptr, indices):  # type: ignore[no-untyped-def]
-    """The vertices that start a level are found by scanning those still there, packed in place. A
-    vertex is scanned at most 2 core(v) + 3 times, so the whole is O(|V| + |E|), with sequential
-    reads where a bucket queue would swap at random. What cannot be foretold is computed without a
-    branch, and ids are unsigned so that no index is tested for being negative."""
+    """Find the vertices that start a level by scanning the remaining vertices, packed in place. A
+    vertex is scanned at most 2 core(v) + 3 times, so the total is O(|V| + |E|), with sequential
+    reads where a bucket queue would swap at random. Unpredictable branches are avoided, and ids are
+    unsigned so that indices are not checked for being negative."""
     n = len(indptr) - 1
     one = np.uint64(1)
     most = np.int32(2147483647)

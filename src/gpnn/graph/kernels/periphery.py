@@ -1,4 +1,4 @@
-"""Vertices at an exact distance, and the edges among sets of vertices."""
+"""Vertices at an exact distance, and the edges within sets of vertices."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def shells(ptr, indptr, indices, most):  # type: ignore[no-untyped-def]
 
 @jit
 def peripheral_components(bounds, members, indptr, indices):  # type: ignore[no-untyped-def]
-    """``(owner, edges)``: for every connected component with an edge of the subgraph that set
-    ``members[bounds[s]:bounds[s + 1]]`` induces, its set and its number of edges."""
+    """``(owner, edges)``: the set s and the number of edges of every connected component, with at
+    least one edge, of the subgraph induced by ``members[bounds[s]:bounds[s + 1]]``."""
     n = len(indptr) - 1
     inside = np.full(n, -1, np.int64)
     seen = np.full(n, -1, np.int64)

@@ -1,4 +1,4 @@
-"""What a refinement leaves behind, graph after graph and round after round."""
+"""Results of a refinement, recorded graph by graph and round by round."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ USED, SIGNED, BEFORE, FAILED = 0, 1, 2, 3
 
 @jit
 def open_record(ptr):  # type: ignore[no-untyped-def]
-    """``(record, widest)``: an empty record, and the vertices of the largest graph, 1 at least.
+    """``(record, widest)``: an empty record, and the number of vertices of the largest graph, at
+    least 1.
 
     The record is ``(colours, signatures, recorded, stable, digest, state)``. ``colours`` and
-    ``signatures`` grow; ``recorded[g]`` is the last round kept of graph g, ``stable[g]`` the first
-    whose classes the next round did not split, or -1.
+    ``signatures`` grow; ``recorded[g]`` is the last round stored for graph g, ``stable[g]`` the
+    first round whose classes the next round did not split, or -1.
     """
     number = len(ptr) - 1
     widest = 1
@@ -40,7 +41,7 @@ def open_record(ptr):  # type: ignore[no-untyped-def]
 
 @jit
 def _room(store, used, size):  # type: ignore[no-untyped-def]
-    """``store``, or a longer copy if ``size`` more rows do not fit behind those used."""
+    """``store``, or a longer copy if ``size`` more rows do not fit after the used rows."""
     if used + size <= len(store):
         return store
     longer = np.empty((2 * (used + size), 2), np.uint64)
@@ -57,11 +58,12 @@ def _cut(store, used):  # type: ignore[no-untyped-def]
 
 @jit
 def note(record, g, r, colours, signature, classes, rounds, most):  # type: ignore[no-untyped-def]
-    """Keep round r of graph g, and say whether there is a next: ``(record, more)``.
+    """Store round r of graph g; returns ``(record, more)``, where ``more`` is whether another round
+    follows.
 
-    ``classes`` counts the classes of everything the next round reads. ``rounds`` ≥ 0 runs exactly
-    so many; otherwise a graph ends one round after it became stable. Passing ``most`` colours in
-    all marks the record as failed at g.
+    ``classes`` is the number of classes of everything that the next round reads. ``rounds`` ≥ 0
+    runs exactly this number of rounds; otherwise a graph ends one round after it became stable. If
+    the total number of colours exceeds ``most``, the record is marked as failed at g.
     """
     store, signatures, recorded, stable, digest, state = record
     if state[FAILED] >= 0:
@@ -86,7 +88,8 @@ def note(record, g, r, colours, signature, classes, rounds, most):  # type: igno
 
 @jit
 def seal(record, g, rounds, pairs):  # type: ignore[no-untyped-def]
-    """Digest of graph g: its last signature, the round, why it ended, and pair colours if any."""
+    """Compute the digest of graph g from its last signature, the round, whether the number of
+    rounds was given, and pair colours if any."""
     _, signatures, recorded, _, digest, state = record
     low, high = signatures[state[SIGNED] - 1, 0], signatures[state[SIGNED] - 1, 1]
     low, high = chain(low, high, np.uint64(recorded[g]), np.uint64(rounds >= 0), DIGEST)
@@ -95,7 +98,7 @@ def seal(record, g, rounds, pairs):  # type: ignore[no-untyped-def]
 
 @jit
 def close_record(record):  # type: ignore[no-untyped-def]
-    """``(colours, signatures, recorded, stable, digest, failed)``, the arrays cut to size."""
+    """``(colours, signatures, recorded, stable, digest, failed)``, with arrays cut to size."""
     store, signatures, recorded, stable, digest, state = record
     store = _cut(store, state[USED])
     return store, _cut(signatures, state[SIGNED]), recorded, stable, digest, state[FAILED]

@@ -1,4 +1,4 @@
-"""Induced rings: cycles without a chord."""
+"""Induced rings: chordless cycles."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["induced_rings"]
 @jit
 def induced_rings(ptr, indptr, indices, longest, most, work):  # type: ignore[no-untyped-def]
     """``(ends, members, done)``: the vertices of every induced cycle of 3 to ``longest`` vertices,
-    in order around it; those of ring r are ``members[ends[r - 1]:ends[r]]``.
+    in cyclic order; those of ring r are ``members[ends[r - 1]:ends[r]]``.
 
-    Paths grow from their smallest vertex s; one that is next to s closes the ring. ``done`` is how
-    many graphs were finished before ``most`` rings or ``work`` steps were passed.
+    Paths grow from their smallest vertex s; a vertex adjacent to s closes the ring. ``done`` is the
+    number of graphs finished before ``most`` rings or ``work`` steps were exceeded.
     """
     n = len(indptr) - 1
     ends = np.empty(1024, np.int64)
     members = np.empty(8192, np.int64)
     rings, used, steps = 0, 0, 0
     path = np.empty(longest, np.int64)
-    at = np.empty(longest, np.int64)  # the CSR entry that is tried next at every place
-    touched = np.zeros(n, np.int64)  # how many vertices of the path a vertex is next to, s apart
-    first = np.full(n, -1, np.int64)  # s where the vertex is next to s
+    at = np.empty(longest, np.int64)  # next CSR entry to try at every position
+    touched = np.zeros(n, np.int64)  # number of adjacent vertices on the path, except s
+    first = np.full(n, -1, np.int64)  # the last s that the vertex is adjacent to
     for g in range(len(ptr) - 1):
         for s in range(ptr[g], ptr[g + 1]):
             for e in range(indptr[s], indptr[s + 1]):

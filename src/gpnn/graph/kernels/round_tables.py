@@ -1,4 +1,4 @@
-"""What the kernel of classes found, put apart by round and renumbered within it."""
+"""The output of the class kernel, separated by round and renumbered within each round."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["class_lists", "number_in_round", "round_table", "table_rows"]
 
 @jit
 def number_in_round(rounds, most):  # type: ignore[no-untyped-def]
-    """The number of every row among the rows of its round, rounds being 1 to ``most``."""
+    """The index of every row among the rows of its round; rounds are 1 to ``most``."""
     out = np.empty(len(rounds), np.int64)
     used = np.zeros(most + 1, np.int64)
     for i in range(len(rounds)):
@@ -22,7 +22,7 @@ def number_in_round(rounds, most):  # type: ignore[no-untyped-def]
 
 @jit
 def table_rows(nodes, number, size, out):  # type: ignore[no-untyped-def]
-    """Nodes as rows of an α table with ``size`` learned classes, start classes last."""
+    """Convert nodes to rows of an α table with ``size`` learned classes, then start classes."""
     for i in range(len(nodes)):
         node = nodes[i]
         out[i] = number[node] if node >= 0 else size - 1 - node
@@ -30,7 +30,7 @@ def table_rows(nodes, number, size, out):  # type: ignore[no-untyped-def]
 
 @jit
 def class_lists(r, ptr, lines, rounds, number):  # type: ignore[no-untyped-def]
-    """Per graph, the classes of round r and their counts: bounds, classes, counts."""
+    """The classes of round r in every graph and their counts: bounds, classes, counts."""
     found = 0
     for i in range(len(lines)):
         found += rounds[lines[i, 0]] == r
@@ -49,8 +49,8 @@ def class_lists(r, ptr, lines, rounds, number):  # type: ignore[no-untyped-def]
 
 @jit
 def round_table(r, learned, tuples, entries, number, place, before):  # type: ignore[no-untyped-def]
-    """The classes of round r: their rows in the table before, parts, and entries; and the tuples of
-    the round. ``before`` classes were learned in the round before."""
+    """The classes of round r (their rows in the previous table, parts and entries), and the tuples
+    of the round. ``before`` is the number of classes learned in the previous round."""
     classes = length = pairs = 0
     last = len(learned)
     for c in range(last):

@@ -1,4 +1,4 @@
-"""Counting sorts that turn (row, column) pairs into segments, for sums forward and backward."""
+"""Counting sorts that group (row, column) pairs into segments, for forward and backward sums."""
 
 from __future__ import annotations
 

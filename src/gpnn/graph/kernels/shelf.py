@@ -1,7 +1,7 @@
-"""Things numbered in order of appearance: rows found again by 128-bit key, and room for more.
+"""A growing table of rows, numbered in order of appearance and looked up by 128-bit key.
 
 A shelf is ``(keys, slots, rows, seen)``: the key of every row, an open-addressing table of row
-numbers, the rows themselves, and the last place of every row in a log (see ``tally``).
+numbers, the rows themselves, and the last position of every row in a log (see ``tally``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def new_shelf(width):  # type: ignore[no-untyped-def]
 
 @lean
 def find(keys, slots, used, low, high, merge):  # type: ignore[no-untyped-def]
-    """The row with this key; ``used``, now taken by it, where there is none (or none is sought)."""
+    """The row with this key; if there is none, the key is stored at ``used``, which is returned.
+    Without ``merge`` the result is always ``used``."""
     if not merge:
         return used
     mask = np.uint64(len(slots) - 1)
@@ -44,7 +45,7 @@ def find(keys, slots, used, low, high, merge):  # type: ignore[no-untyped-def]
 
 @jit
 def enlarge(rows, used, extra):  # type: ignore[no-untyped-def]
-    """``rows``, or a copy at least twice as long if ``extra`` more do not fit."""
+    """``rows``, or a copy at least twice as long if ``extra`` more rows do not fit."""
     if used + extra <= len(rows):
         return rows
     longer = np.empty((2 * (used + extra), rows.shape[1]), rows.dtype)
@@ -81,7 +82,7 @@ def shelf_room(shelf, used, extra, merge):  # type: ignore[no-untyped-def]
 
 @lean
 def tally(seen, log, sizes, which, since, i):  # type: ignore[no-untyped-def]
-    """Count row i in the part of the log, lines (row, count), that begins at ``since``."""
+    """Count row i in the part of the log that begins at ``since``; log rows are (row, count)."""
     at = seen[i]
     if at < since:
         at = sizes[which]

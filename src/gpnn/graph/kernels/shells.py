@@ -1,4 +1,4 @@
-"""Counts that compare the parts at the two ends of an edge."""
+"""Comparisons of the core numbers or parts at the two ends of every edge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ __all__ = ["cross_entries", "degree_inside_core"]
 
 @jit
 def degree_inside_core(indptr, indices, core):  # type: ignore[no-untyped-def]
-    """For v of core number j, its degree inside the j-core: its neighbours of core number ≥ j."""
+    """The degree of v inside the j-core, where j is the core number of v: the number of neighbours
+    with core number ≥ j."""
     n = len(indptr) - 1
     degree = np.zeros(n, np.int32)
     for v in range(n):
@@ -23,7 +24,7 @@ def degree_inside_core(indptr, indices, core):  # type: ignore[no-untyped-def]
 
 @jit
 def cross_entries(indptr, indices, part):  # type: ignore[no-untyped-def]
-    """Which entries of ``indices`` lead to another part."""
+    """Mask of the entries of ``indices`` that lead to another part."""
     cross = np.empty(len(indices), np.bool_)
     for v in range(len(indptr) - 1):
         for at in range(indptr[v], indptr[v + 1]):

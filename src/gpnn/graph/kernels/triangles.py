@@ -1,4 +1,4 @@
-"""Triangles at every vertex by ordered intersection."""
+"""Number of triangles at every vertex, by intersection of oriented edges."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["triangles"]
 def triangles(indptr, indices):  # type: ignore[no-untyped-def]
     """Number of triangles at every vertex.
 
-    Every edge is pointed from the end of lower degree to the end of higher degree (ties by id),
-    which leaves O(√|E|) arrows at a vertex. A triangle a → b → c, a → c is then found once: the
-    arrows of a are marked, a byte each to stay in the cache, and the arrows of each b among them
-    are looked up. O(|E|^{3/2}).
+    Every edge is oriented from the end of lower degree to the end of higher degree (ties by id),
+    which leaves O(√|E|) outgoing arcs per vertex. A triangle a → b → c, a → c is then found once:
+    the targets of a are marked, with one byte each to stay in the cache, and the targets of each
+    such b are looked up. The cost is O(|E|^{3/2}).
     """
     n = len(indptr) - 1
     count = np.zeros(n, np.int64)

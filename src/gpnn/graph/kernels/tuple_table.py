@@ -1,8 +1,8 @@
-"""Tuples (round, node, node), numbered in order of appearance, and which tuples a class is made of.
+"""Tuples (round, node, node), numbered in order of appearance, and the tuples of every class.
 
-Every tuple of every new class is looked up, in no order that a cache could foresee. So all that a
-look-up reads and writes lies in one place: a slot is (first node, second node, number and round,
-last place in the log of entries).
+Every tuple of every new class is looked up, in an order that is unpredictable for the cache. All
+data of a look-up are therefore stored together: a slot is (first node, second node, number and
+round, last position in the log of entries).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .shelf import enlarge
 __all__ = ["MOST_ROUNDS", "count_tuple", "new_tuples", "tuple_room"]
 
 MOST_ROUNDS = 256
-"""Number and round share a word."""
+"""Maximum number of rounds, since number and round share a word."""
 _ROUNDS = np.int64(MOST_ROUNDS)
 _FIRST = np.uint64(0xD807AA98A3030242)
 _SECOND = np.uint64(0x9BDC06A725C71235)
@@ -32,7 +32,7 @@ def new_tuples():  # type: ignore[no-untyped-def]
 
 @lean
 def _slot(slots, first, second, number):  # type: ignore[no-untyped-def]
-    """The slot of a tuple, or the empty one where it belongs."""
+    """The slot of a tuple, or the empty slot where it belongs."""
     mask = np.uint64(len(slots) - 1)
     at = mix(np.uint64(first) * _FIRST + np.uint64(second) * _SECOND + np.uint64(number)) & mask
     while slots[at, 2] >= 0:
@@ -62,8 +62,8 @@ def tuple_room(table, used, extra, merge):  # type: ignore[no-untyped-def]
 
 @lean
 def count_tuple(table, used, first, second, number, entries, at_end, since, merge):  # type: ignore[no-untyped-def]
-    """Count a tuple among the entries (tuple, count) of a class, which begin at ``since``; how many
-    tuples there are then, and where the entries end."""
+    """Count a tuple among the entries (tuple, count) of a class, which begin at ``since``. Returns
+    the new number of tuples and the new end of the entries."""
     slots, rows = table
     at = np.uint64(0)
     if merge:

@@ -11,10 +11,10 @@ __all__ = ["walk_returns"]
 
 @jit
 def walk_returns(ptr, indptr, indices, steps):  # type: ignore[no-untyped-def]
-    """P(a walk from v is at v after 2 … steps + 1 steps), for every vertex v, [n, steps].
+    """Probability that a walk from v is at v after 2 … steps + 1 steps, for every v, [n, steps].
 
-    A walk is reversible, d_v P^j(v, u) = d_u P^j(u, v), so the walk of half the length tells all:
-    P^(j + k)(v, v) = Σ_u P^j(v, u) P^k(v, u) d_v / d_u. Only what it can reach is visited.
+    A walk is reversible, d_v P^j(v, u) = d_u P^j(u, v), so walks of half the length suffice:
+    P^(j + k)(v, v) = Σ_u P^j(v, u) P^k(v, u) d_v / d_u. Only reachable vertices are visited.
     """
     widest = 1
     for g in range(len(ptr) - 1):

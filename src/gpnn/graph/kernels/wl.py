@@ -1,4 +1,4 @@
-"""1-WL, graph by graph until its partition is stable."""
+"""1-WL, graph by graph until the partition is stable."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["wl"]
 
 @jit
 def wl(ptr, indptr, indices, start, labels, rounds, most):  # type: ignore[no-untyped-def]
-    """γ_v ← hash(γ_v, {{(label of vu, γ_u) : u ∈ N(v)}}) from ``start`` ([n, 2]).
+    """γ_v ← hash(γ_v, {{(label of vu, γ_u) : u ∈ N(v)}}), starting from ``start`` ([n, 2]).
 
-    ``labels`` holds random words of the label of every CSR entry, or nothing. ``rounds``, ``most``
-    and the result are those of ``record``.
+    ``labels`` holds random words of the label of every CSR entry, or is empty. ``rounds``, ``most``
+    and the result are as in ``record``.
     """
     record, widest = open_record(ptr)
     gamma_space = np.empty((widest, 2), np.uint64)

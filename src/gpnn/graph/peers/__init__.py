@@ -1,1 +1,1 @@
-"""What other methods read of a graph beside its vertices and edges: rings, subgraphs, shells …"""
+"""Additional structures that other methods use: rings, subgraphs, k-hop shells …"""

@@ -1,4 +1,4 @@
-"""ESAN and GIN-AK+: bags of subgraphs, with a copy of a vertex for every subgraph that has it."""
+"""ESAN and GIN-AK+: bags of subgraphs, with a copy of every vertex in each subgraph."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .structure import Cells, PeerStructure, Relation
 __all__ = ["POLICIES", "bags"]
 
 POLICIES = ("node", "edge", "ego", "ego+")
-"""A subgraph for every vertex that is left out, for every edge that is left out, or for every
-vertex and what lies around it; ``+`` marks that vertex."""
+"""One subgraph per deleted vertex, per deleted edge, or per ego network of a vertex; ``+`` marks
+the root of the ego network."""
 
 MOST_MESSAGES = 400_000_000
 
@@ -20,9 +20,10 @@ MOST_MESSAGES = 400_000_000
 def bags(graphs: Graphs, policy: str, hops: int, edged: bool) -> PeerStructure:
     """Cells ``subgraph`` and ``copy``; a copy has the code ``hops``, its distance to the root.
 
-    Relations: ``copied`` (the vertex of a copy), ``adjacent`` (copies in one subgraph), ``bag``
-    (the copies of a subgraph), ``pool`` (the subgraphs of a graph); in ego networks ``ego`` (the
-    copies around a vertex) and ``root`` (its own copy there); ``original`` joins the vertices.
+    Relations: ``copied`` (the vertex of a copy), ``adjacent`` (neighbouring copies in a subgraph),
+    ``bag`` (the copies in a subgraph), ``pool`` (the subgraphs of a graph); for ego networks,
+    ``ego`` (all copies in the network of a vertex) and ``root`` (the copy of the vertex itself);
+    ``original`` connects neighbouring vertices.
     """
     from ..kernels import bags as loops
 

@@ -18,13 +18,13 @@ SMALL = 1e-8
 
 def directions(graphs: Graphs, count: int, edged: bool) -> PeerStructure:
     r"""Relations ``average k``, ``derivative k`` and ``own k`` for the first ``count`` eigenvectors
-    φ, from the vertices, or where edges have labels from messages along ``original`` edges:
+    φ. They aggregate over vertices, or over messages along ``original`` edges if edges have labels:
 
     .. math::
         F_{vu} = \phi_u - \phi_v, \quad \hat F_{vu} = \frac{F_{vu}}{\sum_w |F_{vw}| + \epsilon},
         \quad B_{av} = |\hat F|, \quad B_{dx} = \hat F - \mathrm{diag}\Big(\sum_u \hat F_{vu}\Big)
 
-    ``own`` is the diagonal of the last.
+    ``own`` is the diagonal of :math:`B_{dx}`.
     """
     vectors, repeated, disconnected = eigenvectors(graphs, count)
     rows, columns = graphs.rows.astype(np.int64), graphs.indices.astype(np.int64)
@@ -59,8 +59,8 @@ def directions(graphs: Graphs, count: int, edged: bool) -> PeerStructure:
 
 def eigenvectors(graphs: Graphs, count: int) -> tuple[NDArray[np.float64], int, int]:
     """``(vectors, repeated, disconnected)``: eigenvectors 2, 3 … of the Laplacian D - A of every
-    connected component, [vertices, count], zero where a component has fewer; the number of graphs
-    with a repeated eigenvalue among them, and of disconnected graphs."""
+    connected component, [vertices, count], zero if a component has fewer; the number of graphs
+    with a repeated eigenvalue among them; and the number of disconnected graphs."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 

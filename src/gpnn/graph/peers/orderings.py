@@ -1,4 +1,4 @@
-"""Deep LRP: truncated breadth-first orderings of what lies around every vertex."""
+"""Deep LRP: truncated breadth-first orderings of the neighbourhood of every vertex."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .structure import Cells, PeerStructure, Relation
 __all__ = ["LONGEST", "local_orderings", "ordering_length"]
 
 LONGEST = 11
-"""Vertices of an ordering, so that its edges are the bits of one number."""
+"""Maximum number of vertices of an ordering, so that its edges fit in the bits of one integer."""
 MOST_ORDERINGS = 12_000_000
 
 
 def ordering_length(depth: int, width: int) -> int:
-    """Vertices of a full ordering, :math:`1 + w + w^2 + \\dots + w^l`."""
+    """Number of vertices of a full ordering, :math:`1 + w + w^2 + \\dots + w^l`."""
     return sum(width**level for level in range(depth + 1))
 
 
 def local_orderings(graphs: Graphs, depth: int, width: int, edged: bool) -> PeerStructure:
-    """Cells ``ordering``, all orderings of every vertex; the code ``bits`` says which places are
-    joined. Relations ``place i`` (the vertex there) and ``rooted`` (the mean over the orderings of
-    a vertex). Where edges have labels, cells ``bond`` with the code ``pair`` of places, and
-    ``bonds`` of an ordering."""
+    """Cells ``ordering``, all orderings of every vertex; the code ``bits`` encodes which positions
+    are adjacent. Relations ``place i`` (the vertex at position i) and ``rooted`` (the mean over the
+    orderings of a vertex). If edges have labels, also cells ``bond`` with the code ``pair`` of
+    positions, and the relation ``bonds`` of an ordering."""
     from ..kernels.orderings import bfs_orderings, slot_edges
 
     length = ordering_length(depth, width)

@@ -1,4 +1,4 @@
-"""GraphSNN: how much the neighbourhoods of two neighbours overlap."""
+"""GraphSNN: overlap of the neighbourhoods of adjacent vertices."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def overlaps(graphs: Graphs, power: float, edged: bool) -> PeerStructure:
         \omega_{vu} = \frac{|E_{vu}|}{|V_{vu}| (|V_{vu}| - 1)} |V_{vu}|^\lambda, \qquad
         \tilde A_{vu} = \omega_{vu} \Big/ \sum_{w \in N(v)} \omega_{vw}
 
-    Relation ``overlap`` weighs neighbours by :math:`\tilde A_{vu} + 1`; where edges have labels,
-    it weighs the messages along ``original`` edges.
+    The relation ``overlap`` weights neighbours by :math:`\tilde A_{vu} + 1`; if edges have labels,
+    it weights the messages along ``original`` edges.
     """
     from ..kernels.overlaps import overlap_sizes
 

@@ -1,4 +1,4 @@
-"""PPGN: all pairs of vertices of a graph, and square grids of few sizes that they are put into."""
+"""PPGN: all pairs of vertices of a graph, placed in square grids of a few sizes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ IntArray = NDArray[np.int64]
 
 NO_EDGE, SAME, EDGE = 0, 1, 2
 GRIDS = tuple(sorted({round(4 * 2 ** (step / 2)) for step in range(19)}))
-"""Sides of the grids, 4 to 2,048: at most √2 times the vertices of a graph, from 4 on."""
+"""Side lengths of the grids, 4 to 2,048: at most √2 times the number of vertices, from 4 on."""
 MOST_PAIRS = 100_000_000
 
 
 def all_pairs(graphs: Graphs) -> PeerStructure:
     """Cells ``pair`` with the code ``kind`` (no edge, the same vertex, an edge), and cells ``grid
-    N``: the places of an N × N square for every graph whose smallest square that is.
+    N``: the positions of an N × N grid for every graph whose smallest grid has side N.
 
     Relations: ``diagonal`` (the vertex of a pair (v, v)), ``on`` and ``off`` (the pairs of a graph
-    on the diagonal and off it), ``grid N`` (the pair in every place, if any).
+    on and off the diagonal), ``grid N`` (the pair at every position, if any).
     """
     sizes = np.diff(graphs.ptr)
     total, largest = int((sizes**2).sum()), int(sizes.max(initial=0))

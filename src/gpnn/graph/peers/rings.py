@@ -15,19 +15,19 @@ IntArray = NDArray[np.int64]
 
 MOST_RINGS = 20_000_000
 WORK = 2_000_000_000
-"""Steps of the search for rings, about ten seconds."""
+"""Maximum number of steps of the ring search, about ten seconds."""
 
 
 def cell_complex(graphs: Graphs, longest: int) -> PeerStructure:
-    """Cells ``edge`` and ``ring`` beside the vertices, and their adjacencies.
+    """Cells ``edge`` and ``ring`` in addition to the vertices, and their adjacencies.
 
-    ``edge boundary`` and ``ring boundary`` are the cells of one dimension less. Two vertices of an
-    edge are upper-adjacent through it, and so are two edges of a ring: every such ordered pair is a
-    message (``vertex up``, ``edge up``) ``from`` one cell, ``via`` the one above, ``to`` the other.
-    ``edges of`` and ``rings of`` are those of a graph.
+    ``edge boundary`` and ``ring boundary`` are the boundary cells, one dimension lower. The two
+    vertices of an edge are upper-adjacent, and so are any two edges of a ring: every such ordered
+    pair is a message (``vertex up``, ``edge up``) ``from`` one cell, ``via`` the cell above, ``to``
+    the other. ``edges of`` and ``rings of`` are the edges and rings of a graph.
 
     Args:
-        longest: vertices of a ring, at most.
+        longest: maximum number of vertices of a ring.
     """
     from ..kernels.rings import induced_rings
 
@@ -82,7 +82,7 @@ def _add_upper(
 
 
 def _ordered_pairs(starts: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray]:
-    """All ordered pairs of different places within every run of places."""
+    """All ordered pairs of different positions within every run of positions."""
     mine = np.repeat(np.arange(sizes.sum()), sizes.repeat(sizes))
     first = starts.repeat(sizes).repeat(sizes.repeat(sizes))
     many = sizes.repeat(sizes)

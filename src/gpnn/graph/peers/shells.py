@@ -1,4 +1,4 @@
-"""KP-GIN: the vertices at every distance, and the edges among them."""
+"""KP-GIN: the k-hop neighbours of every vertex, and the edges among them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ IntArray = NDArray[np.int64]
 
 KERNELS = ("shortest", "diffusion")
 EDGE_COUNTS = 32
-"""Components with more peripheral edges count as having so many."""
+"""Maximum number of peripheral edges of a component; larger counts are clipped."""
 
 
 def k_hop_shells(graphs: Graphs, hops: int, kernel: str, edged: bool) -> PeerStructure:
     """Relations ``hop k`` between a vertex and its k-hop neighbours Q_k(v), and ``periphery k``
-    into cells ``component``: the connected components of G[Q_k(v)] that have an edge, whose number
-    of edges is the code ``edges``; ``original`` joins neighbours where edges have labels.
+    into cells ``component``: the connected components of G[Q_k(v)] with at least one edge, with
+    their number of edges as the code ``edges``. ``original`` connects neighbours if edges have
+    labels.
 
     Args:
-        kernel: ``shortest``: Q_k(v) lies at distance k; ``diffusion``: a walk of k steps leads
-            there, v itself left out.
+        kernel: ``shortest``: Q_k(v) are the vertices at distance k; ``diffusion``: the vertices
+            reached by a walk of k steps, except v itself.
     """
     from ..kernels.periphery import peripheral_components
 

@@ -1,9 +1,9 @@
-"""What a method reads of a set of graphs, as lists of things and sums over them.
+"""The structures that a method uses, declared as cells and sums over them.
 
-A method declares *cells*, things of one kind that belong to graphs (rings, copies of vertices in
-subgraphs, pairs), and *relations*, which of them every thing of a kind sums over. Both are numbered
-through the whole set, graph after graph. From this declaration alone, batches are put together on
-the CPU (:mod:`gpnn.nn.collate_cells`) and on a device (``gpnn.train.resident.build``).
+A method declares *cells*, objects of one kind that belong to graphs (rings, copies of vertices in
+subgraphs, pairs), and *relations*, which specify the cells that each cell sums over. Both have
+global indices over the whole set of graphs, in order. Batches are collated from this declaration
+alone, on the CPU (:mod:`gpnn.nn.collate_cells`) and on a device (``gpnn.train.resident.build``).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Arrays = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Things of one kind.
+    """Cells of one kind.
 
     Attributes:
-        graph: the graph of every thing, ascending, [things].
-        entry: the CSR entry whose edge label or features it carries, -1 for none, [things]; or
+        graph: the graph of every cell, ascending, [cells].
+        entry: the CSR entry whose edge label or features the cell has, -1 for none, [cells]; or
             ``None``.
-        codes: whole numbers by name, [things] each.
+        codes: integer attributes by name, [cells] each.
     """
 
     graph: IntArray
@@ -41,13 +41,13 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """Which things of the kind ``into`` every thing of the kind ``rows`` sums over: entries (row,
-    column), both of one graph.
+    """The cells of kind ``into`` that every cell of kind ``rows`` sums over, as entries (row,
+    column); both are in the same graph.
 
     Attributes:
-        rows, into: kinds, ``vertex`` and ``graph`` among them.
+        rows, into: kinds of cells, including ``vertex`` and ``graph``.
         weight: a factor per entry, or ``None`` for ones.
-        symmetric: whether (column, row) is an entry too, with the same factor.
+        symmetric: whether (column, row) is also an entry, with the same factor.
     """
 
     rows: str
@@ -63,7 +63,7 @@ class PeerStructure:
     """Cells and relations by name.
 
     Attributes:
-        notes: what a person should know before a training starts.
+        notes: messages for the user, shown before training.
     """
 
     cells: dict[str, Cells] = field(default_factory=dict)
@@ -74,10 +74,10 @@ class PeerStructure:
         self, graphs: Graphs, kind: str, row: IntArray, column: IntArray, entry: IntArray,
         edged: bool, name: str,
     ) -> None:  # fmt: skip
-        """Messages along edges between things of a kind, each with its CSR entry.
+        """Add messages along edges between cells of a kind, each with its CSR entry.
 
-        Where edges have labels (``edged``), every message is a thing of its own, with relations
-        ``name from`` and ``name to``; else ``name`` is one symmetric relation.
+        If edges have labels (``edged``), every message is a separate cell, with relations
+        ``name from`` and ``name to``; otherwise ``name`` is one symmetric relation.
         """
         if not edged:
             self.relations[name] = Relation(kind, kind, row, column, symmetric=True)
@@ -89,7 +89,7 @@ class PeerStructure:
         self.relations[f"{name} to"] = Relation(kind, name, row, number)
 
     def to_arrays(self) -> Arrays:
-        """Everything by names that :meth:`from_arrays` reads."""
+        """All content as named arrays for :meth:`from_arrays`."""
         out: Arrays = {"notes": np.frombuffer("\n".join(self.notes).encode(), np.uint8)}
         for name, cells in self.cells.items():
             out[f"cells|{name}|graph"] = cells.graph

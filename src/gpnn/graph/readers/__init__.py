@@ -1,4 +1,4 @@
-"""Graphs from files: one module per format, one function that picks it."""
+"""Readers of graph files: one module per format, and a function that selects the format."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["FORMATS", "Format", "InputNote", "read_graphs"]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format: how to know it and what reads it (imported on first use).
+    """A file format: how to detect it, and its reader (imported on first use).
 
     Attributes:
-        suffixes: endings of its files, in lower case.
-        find: module and function that know a folder of it, where it comes in folders.
-        read: module and function from a path to ``Graphs``.
-        options: names of keyword arguments that ``read`` understands.
+        suffixes: file suffixes, in lower case.
+        find: module and function that detect a folder of this format, if it uses folders.
+        read: module and function that read a path into ``Graphs``.
+        options: names of keyword arguments that ``read`` accepts.
     """
 
     name: str
@@ -64,8 +64,9 @@ def read_graphs(path: str | Path, format: str | None = None, **options: Any) -> 
     """Read a file, a folder or a zip of a folder.
 
     Args:
-        format: a name in ``FORMATS``; otherwise told by suffix or by what a folder holds. A CSV
-            is read as SMILES when ``column`` is given or its header names such a column.
+        format: a name in ``FORMATS``; inferred from the suffix or the content of a folder by
+            default. A CSV is read as SMILES if ``column`` is given or its header has a SMILES
+            column.
         options: ``num_nodes`` for edge lists; ``column`` and ``bad`` for SMILES.
     """
     path = user_path(path)

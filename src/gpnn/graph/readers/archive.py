@@ -1,9 +1,9 @@
-"""Unpack a zip into the cache, safely: never into the folder it lies in, never outside the cache.
+"""Unpack a zip file safely into the cache: never next to the file, never outside the cache.
 
 A member with an absolute path, ``..`` or a symbolic link is refused, and so is an archive of more
-than MAX_FILES files or MAX_BYTES bytes once unpacked. The folder is named by the content's SHA-256
-and appears whole or not at all: it is filled under another name, then renamed, by one process at a
-time; what a killed process left is removed.
+than MAX_FILES files or MAX_BYTES unpacked bytes. The folder name contains a hash of the file.
+The folder is created atomically: one process at a time fills it under another name, then renames
+it. Leftovers of killed processes are removed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def cache_root() -> Path:
 
 
 def unpack(path: Path) -> Path:
-    """The folder in the cache that holds the unpacked archive."""
+    """Unpack an archive into the cache if needed, and return its folder."""
     with reading(path), path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     parent = cache_root() / "unpacked"
@@ -57,7 +57,7 @@ def unpack(path: Path) -> Path:
     with writing_cache(parent):
         parent.mkdir(parents=True, exist_ok=True)
         lock = parent / f".{target.name}.lock"
-        with locked(lock):  # another process may be at it
+        with locked(lock):  # another process may be unpacking it
             for leftover in parent.glob(f"{_DRAFT}{target.name}-*"):
                 shutil.rmtree(leftover, ignore_errors=True)
             if not target.is_dir():
@@ -75,7 +75,7 @@ def unpack(path: Path) -> Path:
 
 @contextmanager
 def writing_cache(folder: Path) -> Iterator[None]:
-    """Errors of the system while something is put into the cache."""
+    """Convert system errors while writing to the cache, with a hint to set ``GPNN_CACHE``."""
     try:
         with writing(folder):
             yield

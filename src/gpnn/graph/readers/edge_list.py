@@ -1,15 +1,15 @@
 """Edge lists: ``.edges``, ``.edgelist``, ``.txt``, ``.csv``, ``.tsv``, also with ``.gz``.
 
-Two names a line, separated by commas, tabs or spaces. Lines starting with ``#`` or ``%`` are
-comments. A first line of column names is known by its words (``source,target``, ``from,to``,
-``u,v``, …) or by standing above whole numbers only. With a column named ``graph`` the file holds
-many graphs. Further columns, such as weights, are ignored and counted.
+Each line has two names, separated by commas, tabs or spaces. Lines starting with ``#`` or ``%`` are
+comments. A header line is recognised by its column names (``source,target``, ``from,to``, ``u,v``,
+…), or if it is followed by integers only. A file with a column named ``graph`` contains many
+graphs. Further columns, such as weights, are ignored and counted.
 
-The vertices are the names that occur, and no others:
+The vertices are exactly the names that occur:
 
-- whole numbers are ordered by value, other names by first appearance;
-- in a file without header a line with one name is a vertex alone, so isolated ones can be listed;
-- ``num_nodes`` says instead that the names are ids 0 … num_nodes - 1, isolated ones included.
+- integers are ordered by value, other names by first appearance;
+- in a file without header, a line with a single name declares a vertex, possibly isolated;
+- with ``num_nodes``, the names are instead ids 0 … num_nodes - 1, including isolated vertices.
 
 ``vertex_names`` keeps the names unless every graph has exactly 0 … n - 1.
 """
@@ -44,13 +44,13 @@ _NOT_A_NUMBER_FIRST = re.compile(rb"(?m)^[ \t]*(?!-?\d+[\s,])[^\s]")
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Where to find what in a line; graph is -1 where there is one graph."""
+    """Positions of the columns in a line; ``graph`` is -1 for a single graph."""
 
     graph: int = -1
     source: int = 0
     target: int = 1
     least: int = 1
-    """Fewest fields of a line: under a header no vertex stands alone."""
+    """Minimum number of fields per line: with a header, lines with a single vertex are refused."""
 
     @property
     def picked(self) -> tuple[int, int, int]:
@@ -62,7 +62,7 @@ class _Columns:
 
 
 def read_edge_list(path: Path, num_nodes: int | None = None) -> Graphs:
-    """Read one graph, or many where there is a ``graph`` column."""
+    """Read one graph, or many if there is a ``graph`` column."""
     raw = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
     if b"\0" in raw:
         raise InputError(f"{path} is not a text file. An edge list has two names a line.")
@@ -105,7 +105,7 @@ def _split(line: str) -> list[str]:
 
 
 def _whole_numbers(raw: bytes, path: Path, columns: _Columns) -> Rows | None:
-    """The rows where all names are whole numbers, without a loop; otherwise None."""
+    """The rows if all names are integers, vectorised; otherwise None."""
     fields = Fields.of(raw)
     lines, first, count = np.unique(fields.line, return_index=True, return_counts=True)
     picked = []

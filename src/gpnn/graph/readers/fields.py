@@ -1,7 +1,7 @@
-"""Fields of a text file, found and turned into numbers by whole-array operations.
+"""Vectorised parsing of the fields of a text file into numbers.
 
 A field is a run of bytes other than space, tab, comma and line ends. A million lines take a
-fraction of a second, and every field knows its line, so that errors can name it.
+fraction of a second, and the line of every field is kept for error messages.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Fields:
         return bytes(self.text[self.start[index] : self.stop[index]]).decode(errors="replace")
 
     def integers(self) -> tuple[Ints, NDArray[np.bool_]]:
-        """The value of every field, and whether it is a whole number of up to 18 digits."""
+        """The value of every field, and whether it is an integer of up to 18 digits."""
         negative = self.text[self.start] == ord("-") if len(self) else np.zeros(0, np.bool_)
         digits = self.stop - self.start - negative
         good = (digits > 0) & (digits <= _MAX_DIGITS)
@@ -68,9 +68,9 @@ class Fields:
 
 
 def integer_table(raw: bytes, path: Path, columns: int | None = None) -> Ints:
-    """A table of whole numbers, shape [lines, columns]; blank lines are passed over.
+    """A table of integers, shape [lines, columns]; blank lines are skipped.
 
-    ``columns`` is taken from the first line when not given.
+    ``columns`` is inferred from the first line by default.
     """
     fields = Fields.of(raw)
     if columns is None:

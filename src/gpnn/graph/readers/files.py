@@ -1,4 +1,4 @@
-"""Bytes of a file, and errors that name the place in it."""
+"""Reading of whole files, and messages that name a line."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ CHUNK = 2**24
 
 
 class InputNote(UserWarning):
-    """Something in the input was ignored, with a count; the result stands without it."""
+    """Part of the input was ignored, with a count; the result does not depend on it."""
 
 
 def note(message: str) -> None:
-    """Tell the caller what was ignored."""
+    """Warn about ignored input."""
     warnings.warn(message, InputNote, stacklevel=3)
 
 
 @contextmanager
 def notes_once() -> Iterator[None]:
-    """Notes on the graphs of one source, each kind of them once, with the number of graphs."""
+    """Collect the notes on the graphs of a source, and emit each kind once with a count."""
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         yield
@@ -50,7 +50,7 @@ def notes_once() -> Iterator[None]:
 
 
 def where(path: Path, line: int) -> str:
-    """The place of a 0-based line, counted from 1 as editors do."""
+    """The path and 1-based number of a 0-based line."""
     return f"{path}, line {line + 1}"
 
 
@@ -80,7 +80,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _read(stream: Any, most: int) -> bytes:
-    """All bytes, or one more than so many; memory grows with what is there."""
+    """Read at most ``most + 1`` bytes in chunks, so that memory grows with the actual size."""
     parts, total = [], 0
     while total <= most and (part := stream.read(min(CHUNK, most + 1 - total))):
         parts.append(part)

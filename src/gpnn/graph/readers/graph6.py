@@ -1,9 +1,9 @@
-"""graph6: one graph a line, six bits of the upper triangle in every printable byte.
+"""graph6: one graph per line, six bits of the upper triangle in every printable byte.
 
 A line is N(n) R(x): the number of vertices n (one byte n + 63 for n ≤ 62, else ``~`` and three
 bytes, or ``~~`` and six), then the bits x = (0,1), (0,2), (1,2), (0,3), … padded with zeros to a
-multiple of six, each six plus 63. Lines starting with ``:`` are sparse6 (read by networkx), an
-opening ``>>graph6<<`` or ``>>sparse6<<`` is passed over.
+multiple of six; each group of six is stored as its value plus 63. Lines starting with ``:`` are
+sparse6 (read by networkx). A leading ``>>graph6<<`` or ``>>sparse6<<`` is skipped.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ Place = Callable[[int], str]
 _MAGIC = re.compile(rb"\A>>(graph6|sparse6)<<")
 
 MAX_SPARSE, PER_BYTE = 100_000, 100
-"""Vertices of a graph in sparse6, whose header alone may name billions; more for a longer line."""
+"""Maximum number of vertices of a sparse6 graph, absolute or per byte of its line, whichever is
+larger: a header alone can declare billions."""
 
 
 def read_graph6(path: Path) -> Graphs:
-    """Every line of a ``.g6`` (or ``.s6``) file."""
+    """Read every line of a ``.g6`` (or ``.s6``) file."""
     lines = read_bytes(path).split(b"\n")
     kept = [(number, _bare(line)) for number, line in enumerate(lines)]
     kept = [(number, line) for number, line in kept if line]
@@ -52,7 +53,7 @@ def parse_graph6(text: str) -> Graphs:
 
 
 def format_graph6(graph: Graphs) -> str:
-    """The line of one graph, without a line end."""
+    """The graph6 line of one graph, without a line end."""
     if len(graph) != 1:
         raise InputError(f"graph6 writes one graph a line; got {len(graph)} graphs.")
     n = graph.num_nodes
@@ -108,7 +109,7 @@ def _check_bytes(text: NDArray[np.uint8], place: Place) -> None:
 
 
 def _sizes(text: NDArray[np.uint8], start: Ints, length: Ints, place: Place) -> tuple[Ints, Ints]:
-    """The number of vertices of every line and the bytes that say it."""
+    """The number of vertices in every line, and the number of bytes that encode it."""
     padded = np.concatenate([text, np.zeros(8, np.uint8)]).astype(np.int64)
     long = padded[start] == 126
     longer = long & (padded[start + 1] == 126) & (length > 1)

@@ -1,8 +1,9 @@
 """GraphML: nodes and edges of every graph in the file; attributes are ignored.
 
-Read with the standard library's expat. A document type declaration is refused, since entities
-declared there can expand without end or name other files. Nested graphs, hyperedges and edges to
-undeclared nodes are refused too. ``edgedefault="directed"`` graphs are symmetrised and counted.
+Files are parsed with the standard library's expat. A document type declaration is refused, since
+its entities can expand without limit or refer to other files. Nested graphs, hyperedges and edges
+to undeclared nodes are also refused. Graphs with ``edgedefault="directed"`` are symmetrised, with
+counts.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class _Graph:
 
 
 class _Handler:
-    """Collects graphs while expat walks through the file."""
+    """Collects graphs while expat parses the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -107,7 +108,7 @@ def read_graphml(path: Path) -> Graphs:
             f"{where(path, error.lineno - 1)}: not well-formed XML ({error}). "
             "The file is truncated or not GraphML."
         ) from None
-    except (LookupError, ValueError) as error:  # an encoding that Python or expat does not know
+    except (LookupError, ValueError) as error:  # unknown encoding
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} cannot be decoded ({error}). Save it as UTF-8.") from None
@@ -119,7 +120,7 @@ def read_graphml(path: Path) -> Graphs:
 
 
 def _all_named(parts: list[Graphs], sources: list[_Graph]) -> list[Graphs]:
-    """Where one graph has vertex names, give the others theirs, so that none are lost."""
+    """If one graph has vertex names, add names to all others, so that none are lost."""
     if all(part.vertex_names is None for part in parts):
         return parts
     return [

@@ -1,7 +1,7 @@
 """The text format of GIN and of EXP/CEXP (``GRAPHSAT.txt``): adjacency lists with tags.
 
-First line: number of graphs. Per graph a line ``n label``, then n lines
-``tag degree neighbour…`` with neighbours counted from 0.
+The first line is the number of graphs. Each graph has a line ``n label``, followed by n lines
+``tag degree neighbour…`` with neighbours numbered from 0.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""NumPy archives, never unpickled: an ``edge_index`` array, or a saved SciPy sparse matrix.
+"""NumPy archives (never unpickled) with an ``edge_index`` array or a saved SciPy sparse matrix.
 
-With ``edge_index`` of shape [2, m] the number of vertices is ``num_nodes``, else the first entry
+With ``edge_index`` of shape [2, m], the number of vertices is ``num_nodes``, else the first entry
 of ``x_shape``, else the length of ``y`` or ``x``, else the largest id plus one.
 """
 
@@ -27,7 +27,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def read_npz(path: Path) -> Graphs:
-    """One graph from a ``.npz``."""
+    """Read one graph from a ``.npz`` file."""
     file = read_arrays(path)
     try:
         if "edge_index" in file:
@@ -68,7 +68,7 @@ def _num_nodes(file: Arrays) -> int | None:
 
 
 def _matrix(file: Arrays) -> Graphs:
-    """What ``scipy.sparse.save_npz`` writes."""
+    """Convert a matrix written by ``scipy.sparse.save_npz``."""
     from scipy import sparse
 
     kind = file["format"].tobytes().rstrip(b"\0").decode("ascii", "replace").replace("\0", "")

@@ -1,7 +1,7 @@
 """OGB's raw layout for graph property prediction: csv.gz tables in ``raw``, splits in ``split``.
 
-``raw/edge.csv.gz`` names every bond once, with ids that count from 0 in every graph. Structure is
-read at once; features, labels and splits only when asked for.
+``raw/edge.csv.gz`` lists every bond once, with ids that start at 0 in every graph. Structure is
+read immediately; features, labels and splits are read on access.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 
 
 def find_ogb(folder: Path) -> Path | None:
-    """The ``raw`` folder of an OGB dataset in the folder or one below it."""
+    """The ``raw`` folder of an OGB dataset in the folder or one level below it."""
     for pattern in ("edge.csv.gz", "raw/edge.csv.gz", "*/raw/edge.csv.gz"):
         found = sorted(folder.glob(pattern))
         if len(found) > 1:
@@ -38,16 +38,16 @@ def find_ogb(folder: Path) -> Path | None:
 
 @dataclass(frozen=True, eq=False)
 class OGBData:
-    """An OGB dataset: graphs now, the rest on first use."""
+    """An OGB dataset; everything except the graphs is read on first use."""
 
     raw: Path
     graphs: Graphs
     edges: Ints
-    """The bonds as the file has them, ids local to their graph: shape [bonds, 2]."""
+    """The bonds in file order, with ids local to their graph: shape [bonds, 2]."""
 
     @cached_property
     def node_features(self) -> Ints:
-        """Shape [vertices, columns]; column 0 is the atomic number less one."""
+        """Shape [vertices, columns]; column 0 is the atomic number minus one."""
         return _rows(self.raw / "node-feat.csv.gz", self.graphs.num_nodes)
 
     @cached_property
@@ -57,14 +57,14 @@ class OGBData:
 
     @cached_property
     def labels(self) -> NDArray[np.float64]:
-        """Shape [graphs, tasks]; NaN where a label is missing."""
+        """Shape [graphs, tasks]; missing labels are NaN."""
         path = self.raw / "graph-label.csv.gz"
         table = float_table(read_bytes(path), path)
         _same_length(path, len(table), len(self.graphs))
         return table
 
     def split(self, name: str = "scaffold") -> dict[str, Ints]:
-        """Graph numbers of ``train``, ``valid`` and ``test``."""
+        """Indices of the graphs in ``train``, ``valid`` and ``test``."""
         folder = self.raw.parent / "split" / name
         if not folder.is_dir():
             raise InputError(f"There is no split {name!r}: the folder {folder} is missing.")
@@ -72,12 +72,12 @@ class OGBData:
 
 
 def read_ogb_graphs(folder: Path) -> Graphs:
-    """The graphs alone."""
+    """Read only the graphs of an OGB folder."""
     return read_ogb(folder).graphs
 
 
 def read_ogb(folder: Path) -> OGBData:
-    """An OGB folder."""
+    """Read an OGB folder."""
     raw = find_ogb(folder)
     if raw is None:
         raise InputError(f"{folder} holds no raw/edge.csv.gz, so it is not an OGB dataset.")

@@ -1,8 +1,8 @@
-"""SMILES: molecules as graphs of their heavy atoms, one a line or one a row of a CSV.
+"""SMILES: molecules as graphs of their heavy atoms, one per line or per row of a CSV.
 
-Vertices are RDKit's atoms in the order of the text (hydrogens stay implicit unless written as
-atoms), ``node_labels`` the atomic numbers, ``edge_labels`` RDKit's bond type codes: 1, 2, 3 for
-single, double, triple, 12 for aromatic. Charges and stereochemistry are not kept.
+Vertices are RDKit's atoms in the order of the string (hydrogens stay implicit unless written as
+atoms), ``node_labels`` are the atomic numbers, and ``edge_labels`` are RDKit's bond type codes: 1,
+2, 3 for single, double, triple, 12 for aromatic. Charges and stereochemistry are not kept.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = ["parse_molecules", "parse_smiles", "read_smiles", "smiles_column"]
 _COLUMNS = ("smiles", "canonical_smiles", "mol", "smi")
 _MAX_NOTED = 5
 MAX_SMILES = 20_000
-"""Characters of a SMILES. RDKit takes 10 s for 20,000 aromatic atoms in a row."""
+"""Maximum length of a SMILES string. RDKit takes 10 s for 20,000 aromatic atoms in a row."""
 
 
 def parse_smiles(text: str) -> Graphs:
-    """One molecule."""
+    """Parse one molecule."""
     parsed = parse_molecules([text])[0]
     if parsed is None:
         raise InputError(f"{text!r} is not SMILES that RDKit can read.")
@@ -39,11 +39,11 @@ def parse_smiles(text: str) -> Graphs:
 def read_smiles(
     path: Path, column: str | None = None, bad: Literal["raise", "skip"] = "raise"
 ) -> Graphs:
-    """Molecules of a ``.smi`` file (SMILES, then an optional name) or of a CSV column.
+    """Read the molecules of a ``.smi`` file (SMILES, then an optional name) or of a CSV column.
 
     Args:
-        column: the CSV's column; otherwise one named smiles, canonical_smiles, mol or smi, or
-            the first whose first rows RDKit can read.
+        column: name of the CSV column; by default a column named smiles, canonical_smiles, mol or
+            smi, or the first column whose first rows RDKit can parse.
         bad: what to do with rows that do not parse: ``raise``, or ``skip`` with a count.
     """
     if bad not in ("raise", "skip"):
@@ -68,7 +68,7 @@ def read_smiles(
 
 
 def smiles_column(rows: Sequence[Sequence[str]]) -> int | None:
-    """The column of a table that holds SMILES by its header, or None."""
+    """The index of the SMILES column according to the header, or None."""
     header = [word.strip().lower() for word in rows[0]] if rows else []
     return next((header.index(name) for name in _COLUMNS if name in header), None)
 
@@ -114,7 +114,8 @@ def _csv(path: Path, text: str, column: str | None) -> tuple[list[int], list[str
 
 
 def _guess(path: Path, rows: list[list[str]]) -> tuple[int, int]:
-    """The first column whose first rows are SMILES, and whether the header is one too."""
+    """The first column whose first rows are SMILES, and the first data row (0 if the header row
+    is also a SMILES, else 1)."""
     sample = rows[1:6] or rows[:1]
     for at in range(len(rows[0])):
         words = [row[at].strip() if at < len(row) else "" for row in sample]
@@ -127,7 +128,7 @@ def _guess(path: Path, rows: list[list[str]]) -> tuple[int, int]:
 
 
 def parse_molecules(texts: Sequence[str]) -> list[Any]:
-    """RDKit's molecules; None for what does not parse. RDKit's own messages are held back."""
+    """RDKit molecules; None for strings that do not parse. RDKit's log messages are suppressed."""
     try:
         from rdkit import Chem, rdBase
     except ImportError:
@@ -137,7 +138,7 @@ def parse_molecules(texts: Sequence[str]) -> list[Any]:
 
 
 def _may_parse(text: str) -> bool:
-    """Whether RDKit may be asked: it takes Unicode of moderate length alone."""
+    """Whether a string can be passed to RDKit: valid Unicode of moderate length."""
     if not 0 < len(text) <= MAX_SMILES:
         return False
     return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)

@@ -1,4 +1,4 @@
-"""From rows (graph, source, target) of names to graphs numbered from 0."""
+"""Build graphs from rows (graph, source, target) of names."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Edges as codes of names; target -1 means that the source stands alone.
+    """Edges as codes of names; a target of -1 declares the source as a vertex without an edge.
 
-    Where ``names`` (``graph_names``) is None, the codes are themselves the names.
+    If ``names`` (``graph_names``) is None, the codes are themselves the names.
     """
 
     graph: Ints
@@ -30,7 +30,7 @@ class Rows:
     many: bool = False
 
     def by_id(self, num_nodes: int) -> Graphs:
-        """One graph whose names are its ids 0 … num_nodes - 1."""
+        """A single graph whose vertex names are the ids 0 … num_nodes - 1."""
         if self.many or self.names is not None:
             raise InputError("num_nodes needs one graph whose vertices are whole numbers from 0.")
         edge = self.dst >= 0
@@ -40,7 +40,7 @@ class Rows:
         return Graphs.from_edges(self.src[edge], self.dst[edge], num_nodes)
 
     def by_name(self) -> Graphs:
-        """The vertices of every graph are the names in its rows, in order of their codes."""
+        """Graphs whose vertices are the names in their rows, in order of their codes."""
         labels, graph = np.unique(self.graph, return_inverse=True)
         order = np.argsort(graph, kind="stable") if len(labels) > 1 else slice(None)
         graph, src, dst = graph[order], self.src[order], self.dst[order]

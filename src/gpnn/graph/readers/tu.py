@@ -1,7 +1,8 @@
 """TU collections: a folder with ``NAME_A.txt``, ``NAME_graph_indicator.txt`` and their companions.
 
-Vertices and graphs count from 1 in the files. ``_A`` may list an edge several times (IMDB-BINARY
-does): copies are dropped and counted. Labels of several columns are numbered by distinct rows.
+Vertices and graphs are numbered from 1 in the files. ``_A`` may list an edge several times (as in
+IMDB-BINARY): duplicates are dropped and counted. Labels with several columns are numbered by
+distinct rows.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class TUData:
     """A TU collection.
 
     Attributes:
-        graphs: with ``node_labels`` and ``edge_labels`` where the files have them.
-        y: graph labels as the file has them, shape [graphs].
+        graphs: the graphs, with ``node_labels`` and ``edge_labels`` if the files exist.
+        y: graph labels as in the file, shape [graphs].
         graph_attributes: regression targets, shape [graphs, k].
         node_attributes: shape [vertices, k].
     """
@@ -43,7 +44,7 @@ class TUData:
 
 
 def find_tu(folder: Path) -> Path | None:
-    """The ``NAME_A.txt`` in the folder, in ``raw`` or one folder below."""
+    """The ``NAME_A.txt`` in the folder, in ``raw`` or one level below."""
     for pattern in ("*_A.txt", "raw/*_A.txt", "*/*_A.txt", "*/raw/*_A.txt"):
         found = sorted(folder.glob(pattern))
         if len(found) > 1:
@@ -57,12 +58,12 @@ def find_tu(folder: Path) -> Path | None:
 
 
 def read_tu_graphs(folder: Path) -> Graphs:
-    """The graphs of a TU folder with their labels."""
+    """Read the graphs of a TU folder with their labels."""
     return read_tu(folder, attributes=False).graphs
 
 
 def read_tu(folder: Path, attributes: bool = True) -> TUData:
-    """Everything in a TU folder; ``attributes=False`` leaves the tables of numbers unread."""
+    """Read a TU folder; ``attributes=False`` skips the tables of node and graph attributes."""
     adjacency = find_tu(folder)
     if adjacency is None:
         raise InputError(f"{folder} holds no NAME_A.txt, so it is not a TU collection.")

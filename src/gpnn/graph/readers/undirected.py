@@ -1,4 +1,4 @@
-"""Sources that name every undirected edge once."""
+"""Support for sources that list every undirected edge once."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ __all__ = ["undirected"]
 
 
 def undirected(graphs: Graphs) -> Graphs:
-    """Do not count the reverse edges as a normalisation: the source means both directions."""
+    """Reset the count of added reverse edges, since the source means both directions."""
     return replace(graphs, normalised=replace(graphs.normalised, reversed_added=0))

@@ -1,4 +1,4 @@
-"""2-FWL, the folklore refinement of pairs of vertices, as strong as 3-WL."""
+"""2-FWL, the folklore refinement of pairs of vertices, equivalent to 3-WL."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ def fwl(
 ) -> Refinement:
     """α_vu ← hash(α_vu, {{(α_vw, α_uw) : w ∈ V}}) on all ordered pairs, (v, v) included.
 
-    α⁽⁰⁾_vu says whether the pair is a self pair, an edge or a non-edge, and the colours of its
-    ends. O(n³) time a round and O(n²) memory for a graph of n vertices.
+    α⁽⁰⁾_vu encodes whether the pair is a self pair, an edge or a non-edge, and the colours of its
+    ends. Takes O(n³) time per round and O(n²) memory for a graph of n vertices.
 
     Args:
-        graphs: any number of graphs.
+        graphs: one or many graphs.
         colours: vertex colours, integers [n] or rows of integers [n, w]; all equal by default.
-        rounds: run exactly so many rounds on every graph, instead of until it is stable.
-        labels: node labels join the colours of the ends, edge labels the start colours of edges.
+        rounds: run exactly this number of rounds on every graph, instead of until it is stable.
+        labels: whether node labels are part of the vertex colours, and edge labels of the start
+            colours of edges.
     """
     from ..kernels import colour_hash
     from ..kernels import fwl as kernel

@@ -1,4 +1,4 @@
-"""The exact GPNN refinement: what a λ-GPNN of unlimited width and depth can distinguish."""
+"""The exact GPNN refinement: the expressive power of a λ-GPNN of unlimited width and depth."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ INTERACTIONS = {
 
 
 def interaction_type(name: str) -> str:
-    """``cross``, ``edges`` or ``pairs`` for a name or its alias in the paper."""
+    """Resolve a name or its alias in the paper to ``cross``, ``edges`` or ``pairs``."""
     try:
         return INTERACTIONS[name]
     except (KeyError, TypeError):
@@ -55,26 +55,26 @@ def gpnn(
     """Refine γ (vertices) and α (pairs) by Equations 1 to 3 of the paper.
 
     γ_v starts as λ_V(v), α_vu as λ_E(v, u) = (λ_V(v), kind, λ_V(u)) with the kind ``within``,
-    ``cross`` or non-edge, and α_vv as a self colour that carries λ_V(v). N_d(v) are the vertices at
-    distance ≤ d, v included. Every round:
+    ``cross`` or non-edge, and α_vv as a self colour that contains λ_V(v). N_d(v) is the set of
+    vertices at distance ≤ d, v included. Every round computes:
 
     1. β_v = hash(γ_v, {{γ_u : u ∈ N_1(v) \\ v}})
-    2. α_vu = hash(α_vu, {{(α_vw, α_uw) : w ∈ N_d(v)}}) for (v, u) in E^δ, from the old α on the
+    2. α_vu = hash(α_vu, {{(α_vw, α_uw) : w ∈ N_d(v)}}) for (v, u) in E^δ, with the old α on the
        right; all other pairs keep their α
-    3. γ_v = hash(the set over colours j of (j, {{(β_u, α_vu) : u ∈ N_d(v), λ_V(u) = j}})), from the
+    3. γ_v = hash(the set over colours j of (j, {{(β_u, α_vu) : u ∈ N_d(v), λ_V(u) = j}})), with the
        new β and α
 
     Args:
-        graphs: any number of graphs.
-        colours: λ_V, integers [n] or rows of integers [n, w] (a row is one colour), meaning the
-            same in every graph; ``None`` is the trivial colouring.
+        graphs: one or many graphs.
+        colours: λ_V, integers [n] or rows of integers [n, w] (a row is one colour), with the same
+            meaning in every graph; ``None`` is the trivial colouring.
         interactions: E^δ. ``cross`` (``star``): cross edges; ``edges`` (``diamond``): all edges;
             ``pairs`` (``dagger``): all ordered pairs of distinct vertices, O(n²) memory per graph.
         d: radius of N_d, 1 in the paper.
-        distances: the hop distance of a pair joins its λ_E, whether α is learned on it or not.
-        rounds: run exactly so many rounds on every graph, instead of until it is stable.
-        labels: node labels join γ⁽⁰⁾ and edge labels the kind of an edge in λ_E. Parts, and so
-            what is within and what cross, remain those of λ_V alone.
+        distances: whether the hop distance of a pair is part of its λ_E, for all pairs.
+        rounds: run exactly this number of rounds on every graph, instead of until it is stable.
+        labels: whether node labels are part of γ⁽⁰⁾, and edge labels of the kind of an edge in λ_E.
+            Parts, and so within and cross edges, still depend on λ_V alone.
     """
     from ..kernels import colour_hash, hops
     from ..kernels.interaction import refine_edges

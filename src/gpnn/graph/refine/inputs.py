@@ -1,4 +1,4 @@
-"""Checked input of a refinement: colour rows, labels, rounds, and whether memory will do."""
+"""Input validation of refinements: colour rows, labels, rounds and memory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def colour_rows(graphs: Graphs, colours: Any) -> IntArray:
 
 
 def hash_vertices(graphs: Graphs, rows: IntArray, labels: bool) -> tuple[Colours, Colours]:
-    """``(part, start)``: the colours λ_V, and the same with the node label joined if asked."""
+    """``(part, start)``: the colours λ_V, and the same combined with node labels if requested."""
     from ..kernels import colour_hash
 
     if labels and graphs.node_labels is None and graphs.edge_labels is None:
@@ -60,14 +60,14 @@ def hash_vertices(graphs: Graphs, rows: IntArray, labels: bool) -> tuple[Colours
 
 
 def edge_labels(graphs: Graphs, labels: bool) -> IntArray:
-    """The label of every CSR entry, or nothing."""
+    """The label of every CSR entry, or an empty array."""
     if labels and graphs.edge_labels is not None:
         return graphs.edge_labels.astype(np.int64, copy=False)
     return np.zeros(0, np.int64)
 
 
 def check_rounds(rounds: int | None) -> int:
-    """Rounds as the kernels take them: -1 for "until stable"."""
+    """Number of rounds in the form used by the kernels: -1 for "until stable"."""
     if rounds is None:
         return -1
     if isinstance(rounds, bool) or not isinstance(rounds, int | np.integer) or rounds < 0:
@@ -78,12 +78,12 @@ def check_rounds(rounds: int | None) -> int:
 
 
 def most() -> int:
-    """How many vertex colours may be kept over all rounds (16 bytes each, twice while growing)."""
+    """Maximum number of vertex colours stored over all rounds (16 bytes each, twice on growth)."""
     return sizes.available_bytes() // 48
 
 
 def check_kept(failed: int, test: str) -> None:
-    """Refuse when a kernel gave up at graph ``failed`` (-1: it did not)."""
+    """Raise if a kernel ran out of memory at graph ``failed`` (-1 means success)."""
     if failed >= 0:
         raise InputError(
             f"{test} keeps the colours of every round, and memory ran out at graph {failed}, which "
@@ -92,7 +92,7 @@ def check_kept(failed: int, test: str) -> None:
 
 
 def select(graphs: Graphs, rows: IntArray, chosen: Sequence[int]) -> tuple[Graphs, IntArray]:
-    """Some of the graphs as a set of their own, with their colour rows."""
+    """A subset of the graphs, with their colour rows."""
     picked = [graphs[g] for g in chosen]
     bounds = [(int(graphs.ptr[g]), int(graphs.ptr[g + 1])) for g in chosen]
     return Graphs.concatenate(picked), np.concatenate([rows[a:b] for a, b in bounds])

@@ -1,4 +1,4 @@
-"""What a colour refinement found: colours of every round, digests, and where two graphs part."""
+"""Results of a colour refinement: colours of every round, digests and first differences."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Colours = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A vertex colour that two graphs hold in different numbers.
+    """A vertex colour that occurs with different frequency in two graphs.
 
     Attributes:
         round: the round of the colour (0 = start).
         colour: the colour, 32 hexadecimal digits.
-        left, right: the vertices of the two graphs that have it, numbered from 0 in their graph.
+        left, right: vertices of the two graphs with this colour, numbered from 0 in each graph.
     """
 
     round: int
@@ -34,19 +34,19 @@ class Witness:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refinement:
-    """The outcome of one colour refinement on a set of graphs.
+    """The result of a colour refinement on a set of graphs.
 
     Colours are 128-bit values (two uint64), the same in every run, call and machine; two vertices
     of any graphs have equal colours at round r if and only if they have the same history up to r.
 
     Attributes:
         ptr: vertices of graph g are ``ptr[g]:ptr[g+1]``.
-        recorded: the last round kept of every graph; shape [graphs].
-        stable: the first round whose classes the next one did not split, -1 where the rounds
-            asked for were too few to tell; shape [graphs].
-        digest: one 128-bit value per graph; two graphs are distinguished if and only if theirs
-            differ, also between two calls with the same options; shape [graphs, 2].
-        pairs: whether signatures count pairs of vertices (2-FWL) and not vertices.
+        recorded: the last round stored for every graph; shape [graphs].
+        stable: the first round whose classes the next round did not split, -1 if the requested
+            rounds were too few to determine it; shape [graphs].
+        digest: one 128-bit value per graph; two graphs are distinguished if and only if their
+            digests differ, also between calls with the same options; shape [graphs, 2].
+        pairs: whether signatures count pairs of vertices (2-FWL) instead of vertices.
     """
 
     ptr: IntArray
@@ -63,16 +63,16 @@ class Refinement:
 
     @property
     def classes(self) -> IntArray:
-        """The class of every graph, equal numbers where digests are equal, from 0 in order."""
+        """The class of every graph, numbered from 0 in order; equal if the digests are equal."""
         _, first, inverse = np.unique(self.digest, axis=0, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))
         return rank[inverse.reshape(-1)].astype(np.int64)
 
     def at(self, round: int = -1) -> Colours:
-        """Colours of all vertices at a round that every graph has: shape [vertices, 2].
+        """Colours of all vertices at a round stored for every graph: shape [vertices, 2].
 
-        -1 is the last round kept of every graph, which is the same one for all graphs only if the
-        refinement was given its rounds.
+        -1 is the last stored round of every graph, which is the same for all graphs only if
+        ``rounds`` was given to the refinement.
         """
         sizes = np.diff(self.ptr)
         kept = self.recorded + 1
@@ -83,7 +83,7 @@ class Refinement:
         return self._colours[np.repeat(first - self.ptr[:-1], sizes) + np.arange(self.ptr[-1])]
 
     def colours(self, g: int, round: int = -1) -> Colours:
-        """Colours of the vertices of graph g at a round (-1: the last kept): shape [n, 2]."""
+        """Colours of the vertices of graph g at a round (-1: the last stored): shape [n, 2]."""
         g = range(len(self))[g]
         sizes = np.diff(self.ptr)
         n = int(sizes[g])
@@ -110,16 +110,16 @@ class Refinement:
             for r in range(tried, last + 1):
                 if here.signature(i, r) != here.signature(j, r):
                     return r
-            # Under `pairs`, colours of far pairs can part before any vertex feels it.
+            # Under `pairs`, colours of distant pairs can differ before those of any vertex.
             tried = last + 1
             here, i, j = self._again((g, h), 2 * last + 2), 0, 1
 
     def witness(self, g: int, h: int) -> Witness | None:
-        """A vertex colour whose numbers in two graphs differ, at the first round that has one.
+        """A vertex colour with different counts in two graphs, at the first round that has one.
 
-        The one with the largest difference, of these the smallest hash; ``None`` if the graphs are
-        not distinguished. For 2-FWL a vertex has the colour of its pair (v, v), which can part one
-        round after the other pairs.
+        Chooses the colour with the largest difference, then the smallest hash; ``None`` if the
+        graphs are not distinguished. For 2-FWL a vertex has the colour of its pair (v, v), which
+        can differ one round later than other pairs.
         """
         r = self.first_difference(g, h)
         if r is None:

@@ -17,15 +17,15 @@ __all__ = ["wl"]
 def wl(
     graphs: Graphs, colours: Any = None, rounds: int | None = None, labels: bool = False
 ) -> Refinement:
-    """γ_v ← hash(γ_v, {{γ_u : u ∈ N(v)}}), every graph until its partition is stable.
+    """γ_v ← hash(γ_v, {{γ_u : u ∈ N(v)}}), for every graph until its partition is stable.
 
     Args:
-        graphs: any number of graphs.
+        graphs: one or many graphs.
         colours: start colours, integers [n] or rows of integers [n, w]; all equal by default.
-        rounds: run exactly so many rounds on every graph instead. Vertices of all graphs can then
-            be compared at that round, and the digest says whether so many rounds distinguish.
-        labels: node labels join the start colours, and every neighbour comes with the label of
-            its edge.
+        rounds: run exactly this number of rounds on every graph instead. Vertices of all graphs can
+            then be compared at that round, and the digest compares graphs after these rounds.
+        labels: whether node labels are part of the start colours, and the multiset includes the
+            label of every edge.
     """
     from ..kernels import colour_hash
     from ..kernels import wl as kernel
