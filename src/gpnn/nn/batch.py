@@ -217,7 +217,7 @@ class SampledRows:
 class GraphBatch:
     """A batch of graphs.
 
-    Its interface is that of a PyG batch: ``x``, ``edge_index``, ``batch``, ``ptr``, ``y``,
+    Its interface is like that of a PyG batch: ``x``, ``edge_index``, ``batch``, ``ptr``, ``y``,
     ``num_nodes``, ``num_graphs``, and further attributes of the graphs, all in input order.
     Internally, vertices are sorted by part, so that the vertices of a part are contiguous.
 

@@ -44,7 +44,7 @@ class GPNN(nn.Module):
         y_G = \mathrm{head}\Big(\mathrm{readout}_{v \in G}\, h_v,\; c_G\Big)
 
     :math:`\gamma^{(l)}` comes from :class:`~gpnn.nn.layer.InteractionLayer`, :math:`h^{gnn}` from
-    the base GNN where there is one, :math:`c_G` counts the connected components of every part
+    the base GNN if there is one, :math:`c_G` counts the connected components of every part
     (:class:`~gpnn.nn.head.Head`). With ``jump="cat"`` all :math:`\gamma^{(1)}, \dots,
     \gamma^{(L)}` are concatenated. γ is batch-normalised after every layer, because its sums over
     parts grow with degree; the paper does not mention this. With ``join="inside"`` the

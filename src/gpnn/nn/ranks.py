@@ -37,7 +37,7 @@ def device_of_rank(device: str, local: int, beside: int, gpus: int) -> str:
 
     Args:
         device: the requested device; ``auto`` uses GPUs if there is one for every process.
-        local: the number of the process on this machine; ``beside``: how many processes it runs.
+        local: number of this process on its machine; ``beside``: how many processes run there.
         gpus: number of GPUs of this machine.
     """
     if device == "cpu" or (device == "auto" and gpus < beside):

@@ -28,7 +28,7 @@ def tuple_sums(
 
     where a and b are the members of a tuple, n is its multiplicity in the class, and σ is the ReLU
     or sine. Without ``norm`` it is the sum of :math:`a_t + b_t`. The statistics are those of all
-    tuples and take two passes over them; so does the gradient, which recomputes a + b.
+    tuples and take two passes over them, as does the gradient, which recomputes a + b.
 
     Shapes: members [2 · rows, f], see :class:`~gpnn.nn.layer.PairMLP` → [classes + sums, f].
     """

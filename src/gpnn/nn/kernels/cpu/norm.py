@@ -17,7 +17,7 @@ __all__ = ["normalise", "scale_rows"]
 
 
 BLOCK = 64
-"""Rows summed in the precision of the data, before the sum is added up in double precision."""
+"""Rows summed in the precision of the data; sums of blocks are added in double precision."""
 STRETCH = 2**16
 """Rows per partial sum; fixed, so that results do not depend on the number of threads."""
 
