@@ -1,8 +1,8 @@
-"""Every proposition, theorem and lemma of the paper as a statement that can fail.
+"""Every proposition, theorem and lemma of the paper as a testable statement.
 
-Reading of the order, as the paper defines it: A ⊑ B if B distinguishes all pairs of graphs that A
-distinguishes. On a finite domain: graphs that are equal for B are equal for A. A claim that begins
-with "if λ₁ ⊒ λ₂ …" is checked where its premise holds on the same domain.
+The order is that of the paper: A ⊑ B if B distinguishes all pairs of graphs that A distinguishes.
+On a finite domain, this means that graphs that are equal for B are equal for A. A claim that begins
+with "if λ₁ ⊒ λ₂ …" is checked if its premise holds on the same domain.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ CHAINS = (*PAPER_SCHEMES, "core-degree-literal", "core+triangle", "degree+triang
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one claim came to on one domain, for one choice of scheme and variant.
+    """The result of one claim on one domain, for one choice of scheme and variant.
 
-    ``holds`` is ``None`` where the premise is nowhere met or no example was found.
+    ``holds`` is ``None`` if the premise never holds or no example was found.
     """
 
     case: str
@@ -63,7 +63,7 @@ def _lambda(domain: Domain, scheme: Scheme) -> IntArray:
 def _below(
     domain: Domain, case: str, a: IntArray, b: IntArray, a_name: str, b_name: str
 ) -> Outcome:
-    """A ⊑ B, with the smallest pair that A distinguishes and B does not."""
+    """A ⊑ B, or a small pair of graphs that A distinguishes and B does not."""
     found = domain.find(b, a)
     if found is None:
         return Outcome(case, True)
@@ -80,7 +80,7 @@ def _paper() -> Iterator[Scheme]:
 
 
 def _relabelled(domain: Domain) -> Domain:
-    """The domain beside a randomly relabelled copy of itself."""
+    """The domain together with a randomly relabelled copy of itself."""
     graphs = domain.graphs
     order = graphs.permutation(np.random.default_rng(0))
     return Domain(domain.name, Graphs.concatenate([graphs, graphs.relabelled(order)]))

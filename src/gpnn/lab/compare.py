@@ -1,4 +1,4 @@
-"""Two graphs side by side: which method distinguishes them, after how many rounds, and by what."""
+"""Compares two graphs: which methods distinguish them, after how many rounds, and by what."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["Finding", "compare", "side_by_side"]
 
 @dataclass(frozen=True)
 class Finding:
-    """What one method says of two graphs.
+    """The result of one method for two graphs.
 
-    ``distinguishes`` is ``None`` where the search for a canonical form gave up; ``rounds`` is the
-    first round with different colours, for refinements; ``witness`` says which colour or part
-    differs.
+    ``distinguishes`` is ``None`` if the search for a canonical form gave up; ``rounds`` is the
+    first round with different colours, for refinements; ``witness`` describes the colour or part
+    that differs.
     """
 
     method: Method
@@ -42,7 +42,7 @@ class Finding:
 
 
 def side_by_side(left: Graphs, right: Graphs) -> Graphs:
-    """Two single graphs as one set, labels kept where both have them."""
+    """Two single graphs as one set; labels are kept if both have them."""
     for graph in (left, right):
         if len(graph) != 1:
             raise InputError(f"A comparison takes single graphs; got a set of {len(graph):,}.")
@@ -59,7 +59,7 @@ def compare(
 
     Args:
         left, right: graphs of any kind that :func:`~gpnn.graph.convert.as_graphs` takes: networkx,
-            PyG, edge arrays, files. Labels count where both have them.
+            PyG, edge arrays, files. Labels are used if both have them.
         methods: by default all of :func:`~gpnn.lab.methods.comparison_methods`: 1-WL, 3-WL, every
             notion of the paper under its schemes, and isomorphism.
 

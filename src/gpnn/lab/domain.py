@@ -1,4 +1,4 @@
-"""A finite set of graphs on which claims are checked, every colouring computed once."""
+"""A finite set of graphs on which claims are checked, with every colouring computed once."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Domain:
         return self._cuts[scheme]
 
     def equal(self, method: Method, scheme: Scheme | None = None) -> IntArray:
-        """The class of every graph under a method; ``scheme`` stands in for one without a name."""
+        """The class of every graph under a method; ``scheme`` need not be a registered one."""
         key = (method, scheme)
         if key not in self._classes:
             cut = None if scheme is None else self.cut(scheme)
@@ -64,7 +64,7 @@ class Domain:
         return self._classes[key]
 
     def find(self, same: IntArray, differ: IntArray) -> tuple[int, int] | None:
-        """Two graphs alike in ``same`` and unlike in ``differ``, as small as possible."""
+        """A pair of graphs with equal ``same`` and different ``differ``; prefers small graphs."""
         order = np.lexsort((differ, same))
         new = (same[order][1:] == same[order][:-1]) & (differ[order][1:] != differ[order][:-1])
         found = [(int(order[i]), int(order[i + 1])) for i in np.flatnonzero(new)]

@@ -1,4 +1,4 @@
-"""Methods that distinguish graphs, under one roof."""
+"""Methods that distinguish graphs, with a common interface."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _OF_A_CUT = {
 
 @dataclass(frozen=True)
 class Method:
-    """A test with its options. ``scheme`` belongs to all tests under a scheme, ``interactions``,
-    ``d`` and ``distances`` to ``gpnn`` alone."""
+    """A test with its options. ``scheme`` applies to all tests under a scheme, ``interactions``,
+    ``d`` and ``distances`` only to ``gpnn``."""
 
     test: str
     scheme: str | None = None
@@ -51,7 +51,7 @@ class Method:
         return f"{self.scheme} {self.test} {self.interactions}{radius}" + " +dist" * self.distances
 
     def as_row(self) -> dict[str, Any]:
-        """The options as the JSON reports carry them."""
+        """The options in the form of the JSON reports."""
         row = {
             "test": self.test,
             "scheme": self.scheme,
@@ -61,7 +61,7 @@ class Method:
         return {**row, "distances": True} if self.distances else row
 
     def refinement(self, graphs: Graphs, cut: Partition | None = None) -> refine.Refinement | None:
-        """The rounds of colours behind the verdict, where the test is a refinement."""
+        """The colours of every round if the test is a refinement, otherwise ``None``."""
         labels = graphs.node_labels is not None or graphs.edge_labels is not None
         if self.test == "1-wl":
             return refine.wl(graphs, labels=labels)
@@ -80,7 +80,7 @@ class Method:
         return partition(graphs, self.scheme or "trivial")
 
     def sameness(self, graphs: Graphs, cut: Partition | None = None) -> Sameness:
-        """One digest per graph of the set: equal exactly where the method sees no difference."""
+        """One digest per graph of the set; equal exactly if the method does not distinguish two."""
         import numpy as np
 
         if self.test == "isomorphism":
@@ -120,7 +120,7 @@ def suite_methods(
 
 
 def comparison_methods(schemes: list[str] | None = None, d: int = 1) -> list[Method]:
-    """Everything worth knowing of two graphs: k-WL, every notion of the paper, isomorphism."""
+    """All methods for comparing two graphs: k-WL, every notion of the paper, isomorphism."""
     methods = [Method("1-wl"), Method("3-wl")]
     for scheme in schemes or PAPER_SCHEMES:
         methods += [Method(test, scheme) for test in _OF_A_CUT]

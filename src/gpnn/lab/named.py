@@ -1,4 +1,4 @@
-"""Pairs of graphs that every method is tried on, built from their definitions."""
+"""Named pairs of graphs for comparing methods, built from their definitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Edges = Iterable[tuple[int, int]]
 
 @dataclass(frozen=True)
 class NamedPair:
-    """Two graphs with a story."""
+    """Two graphs with a short description."""
 
     name: str
     left: str
@@ -47,7 +47,8 @@ def _decalin_and_bicyclopentyl() -> tuple[Graphs, Graphs]:
 
 
 def _shrikhande_and_rook() -> tuple[Graphs, Graphs]:
-    """Both on Z4 × Z4. Shrikhande: differences ±(0,1), ±(1,0), ±(1,1); rook: equal in one place."""
+    """Both on Z4 × Z4. Shrikhande: differences ±(0,1), ±(1,0), ±(1,1); rook: one equal
+    coordinate."""
     steps = [(0, 1), (1, 0), (1, 1)]
     cells = [(a, b) for a in range(4) for b in range(4)]
     number = {cell: i for i, cell in enumerate(cells)}
@@ -61,7 +62,7 @@ def _shrikhande_and_rook() -> tuple[Graphs, Graphs]:
 
 
 def _skip_links(n: int, skip: int) -> Graphs:
-    """A cycle of n vertices with an extra edge from every vertex to the one ``skip`` further."""
+    """A cycle of n vertices with an extra edge from every vertex i to vertex i + ``skip``."""
     return _graph(_cycle(n) + [(i, (i + skip) % n) for i in range(n)], n)
 
 
@@ -69,8 +70,8 @@ def _cfi(base: list[tuple[int, int]], twisted: bool) -> Graphs:
     """Cai, Fürer and Immerman's graph over ``base``.
 
     A base vertex v becomes one vertex for every even subset S of its edges; a base edge e becomes
-    two vertices e₀, e₁; (v, S) is joined to e₁ for e ∈ S and to e₀ for the other edges e at v. The
-    twisted graph takes the odd subsets at one vertex.
+    two vertices e₀, e₁; (v, S) is adjacent to e₁ for e ∈ S and to e₀ for the other edges e at v.
+    The twisted graph uses the odd subsets at one vertex.
     """
     number = {(e, side): 2 * e + side for e in range(len(base)) for side in (0, 1)}
     edges = []

@@ -1,28 +1,29 @@
-"""Does a network distinguish what the exact refinement distinguishes? With weights as they are
-drawn, and trained by BREC's protocol.
+"""Checks whether a network distinguishes the graphs that the exact refinement distinguishes, with
+its initial weights and after training by BREC's protocol.
 
-For every pair (G, H) there is one network of output dimension 16, in double precision, with as many
-layers as the exact refinement needs rounds and one more, because a difference of the last round
-would pass the ReLU of Equation 3 only once and may vanish there (within limits; a pair it cannot
-distinguish gets up to ``BLIND_LAYERS``), 32 relabelled copies of each graph and 32 more of G, in
-random order. They are measured in one batch, as the library does it: α is computed once per class
-of pairs, so that copies share it. Relabelling permutes vertices; the rows of our graphs are sorted,
-so the order of edges follows from that. The settings are the same for all pairs: pairwise messages
-in residual blocks, sines in Equation 2, normalisation statistics from one pass over the pair, large
-ε in the normalisations, so that features that hardly vary are not blown up, and outputs times
-``SCALE``. The component feature, which adds power of its own, is off.
+Every pair (G, H) has its own network with 16 outputs, in double precision. It has one layer more
+than the exact refinement needs rounds (within limits), because a difference of the last round would
+pass the ReLU of Equation 3 only once and may vanish there; a pair that the refinement cannot
+distinguish gets up to ``BLIND_LAYERS``. The network reads 32 relabelled copies of each graph and 32
+more of G, in random order. They are evaluated in one batch, as usual in the library: α is computed
+once per class of pairs, so copies share it. Relabelling permutes vertices; the rows of graphs are
+sorted, so the order of edges follows. The settings are the same for all pairs: pairwise messages in
+residual blocks, sines in Equation 2, normalisation statistics from one pass over the pair, large ε
+in the normalisations, so that nearly constant features are not amplified, and outputs multiplied by
+``SCALE``. The component feature, which adds expressive power, is off.
 
-**Untrained**: the weights stay as they were drawn. The pair counts as distinguished if the outputs
-of G and H differ by more than 1,000 times the largest difference between copies of one graph.
+**Untrained**: the network keeps its initial weights. The pair counts as distinguished if the
+outputs of G and H differ by more than 1,000 times the largest difference between copies of one
+graph.
 
-**Trained**: the network is trained to make the outputs of G and H differ (cosine loss), and judged
-by Hotelling's test of the 32 differences D_i = f(G_i) - f(H_i):
+**Trained**: the network is trained to make the outputs of G and H differ (cosine loss), and
+evaluated by Hotelling's test of the 32 differences D_i = f(G_i) - f(H_i):
 
     T² = 32 · D̄ᵀ (S + εI)⁻¹ D̄ > 72.34,
 
-the 95 % value for 16 dimensions and 32 samples. ε = 1e-7 keeps rounding noise from looking like a
-difference. The same test between relabelled copies of one graph must stay below the value, or the
-pair counts as a failure of reliability and not as distinguished.
+the 95 % critical value for 16 dimensions and 32 samples. ε = 1e-7 prevents rounding noise from
+counting as a difference. The same test between relabelled copies of one graph must stay below this
+value; otherwise the pair counts as a failure of reliability and not as distinguished.
 """
 
 from __future__ import annotations
@@ -65,15 +66,15 @@ SCALE = 100.0
 
 @dataclass(frozen=True)
 class PairResult:
-    """One pair: what the exact refinement says, and what the network came to.
+    """The results of the exact refinement and of the network for one pair.
 
     Attributes:
-        exact: whether the refinement distinguishes the pair; ``None`` where none is known.
-        layers: of the network.
+        exact: whether the refinement distinguishes the pair; ``None`` if no refinement is known.
+        layers: number of layers of the network.
         signal, noise: untrained, the largest difference between the mean outputs of the graphs, and
             between outputs of copies of one graph.
         statistic, reliability: trained, T² between the graphs and between copies of one graph.
-        epochs: of training.
+        epochs: number of training epochs.
     """
 
     exact: bool | None
@@ -120,12 +121,12 @@ def realise(
     seed: int = 0,
     device: str = "cpu",
 ) -> PairResult:
-    """Judge one network on one pair, before and after training; without ``gpnn`` a GIN, whose exact
-    counterpart is 1-WL, or a peer (``model``), which has none, but for PPGN, whose counterpart is
-    3-WL."""
+    """Evaluate one network on one pair, before and after training. Without ``gpnn`` it is a GIN,
+    whose exact counterpart is 1-WL, or a peer (``model``), which has no exact counterpart, except
+    for PPGN, whose counterpart is 3-WL."""
     exact, layers = _needed(left, right, scheme, interactions, d, gpnn, model)
     rng = np.random.default_rng(seed)
-    place = rng.permutation(3 * COPIES)  # the graphs are mixed, so that batches hold both
+    place = rng.permutation(3 * COPIES)  # mix the graphs, so that batches contain both
     first, second, again = place[:COPIES], place[COPIES : 2 * COPIES], place[2 * COPIES :]
     copies = [left] * (3 * COPIES)
     for at in second:
@@ -163,7 +164,7 @@ def realise(
 
 
 def _network(ready: Prepared, hidden: int, seed: int, alone: str | None) -> GPNN:
-    """GPNN, or a base GNN or peer alone."""
+    """Create a GPNN, or a base GNN or peer without GPNN."""
     torch.manual_seed(seed)
     model = GPNN(
         outputs=OUTPUTS,
@@ -176,7 +177,7 @@ def _network(ready: Prepared, hidden: int, seed: int, alone: str | None) -> GPNN
     ).double()
     for name, module in model.named_modules():
         if isinstance(module, WeightedBatchNorm):
-            module.momentum = 1.0  # all batches hold the same graphs
+            module.momentum = 1.0  # all batches contain the same graphs
             module.eps = PAIR_EPS if ".phi." in name or ".psi." in name else VERTEX_EPS
     with torch.no_grad():
         model.head.second.weight.mul_(SCALE)
@@ -190,7 +191,7 @@ def _gap(left: Tensor, right: Tensor) -> float:
 def _needed(
     left: Graphs, right: Graphs, scheme: str, kind: str, d: int, gpnn: bool, model: str | None
 ) -> tuple[bool | None, int]:
-    """Whether the exact refinement distinguishes the pair, and the layers to give the network."""
+    """Whether the exact refinement distinguishes the pair, and the number of layers to use."""
     both = Graphs.concatenate([left, right])
     if model is not None:
         if model != "ppgn":
@@ -207,14 +208,14 @@ def _needed(
 
 
 def _outputs(model: GPNN, ready: Prepared, device: str) -> Tensor:
-    """Of all copies, in one batch."""
+    """The outputs of all copies, computed in one batch."""
     model.eval()
     with torch.no_grad():
         return model(ready.batch().to(device, torch.float64)).cpu()
 
 
 def _one(work: tuple[tuple[Any, ...], dict[str, Any]]) -> PairResult | None:
-    """``None`` where a peer does not take the graphs."""
+    """The result of one pair; ``None`` if a peer rejects the graphs."""
     torch.set_num_threads(1)
     try:
         return realise(*work[0], **work[1])
@@ -226,7 +227,7 @@ def _one(work: tuple[tuple[Any, ...], dict[str, Any]]) -> PairResult | None:
 
 @contextmanager
 def _pool(jobs: int) -> Iterator[Callable[..., Iterable[PairResult | None]]]:
-    """``map``, in this process or over several."""
+    """``map`` in this process or over several."""
     if jobs == 1:
         yield map
         return
@@ -248,12 +249,13 @@ def realise_suite(
     device: str = "cpu",
     progress: Callable[[int, PairResult | None], None] = lambda *_: None,
 ) -> dict[str, Any]:
-    """The protocol on all pairs of a suite (or some), ``jobs`` at a time: one row of the report.
+    """Run the protocol on all pairs of a suite (or on ``pairs``), ``jobs`` at a time; returns one
+    row of the report.
 
     ``distinguished`` and ``by_category`` count the trained networks, ``untrained`` those with
-    weights as drawn. ``lost`` are pairs that the exact refinement distinguishes and the trained
-    network does not; ``beyond``, the other way round, can only be rounding. ``refused`` are pairs
-    that a peer does not take (too many rings or orderings); they count as not distinguished.
+    initial weights. ``lost`` are pairs that the exact refinement distinguishes and the trained
+    network does not; ``beyond`` is the converse and can only be due to rounding. ``refused`` are
+    pairs that a peer rejects (too many rings or orderings); they count as not distinguished.
     """
     chosen = list(range(suite.size)) if pairs is None else pairs
     work = [(suite.graphs[2 * p], suite.graphs[2 * p + 1], scheme, interactions, d) for p in chosen]

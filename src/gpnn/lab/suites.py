@@ -1,4 +1,4 @@
-"""Collections of graphs that are hard to distinguish, and how many of them a method separates."""
+"""Collections of graphs that are hard to distinguish, and how many a method distinguishes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 GIN = "gin"
-"""In place of a test: rows of a GIN alone, which distinguishes no pair of BREC."""
+"""The test name in rows of a GIN without GPNN, which distinguishes no pair of BREC."""
 
 # Published figures for comparison; quoted, not measured here.
 QUOTED_BREC = {
@@ -67,12 +67,12 @@ class Suite:
 
     @property
     def size(self) -> int:
-        """Pairs of a paired suite, graphs of any other."""
+        """Number of pairs of a paired suite, number of graphs of any other."""
         return len(self.categories)
 
 
 def load_suite(name: str, data: str | None = None) -> Suite:
-    """Read a suite; all but ``atlas`` come from the data folder."""
+    """Read a suite; all except ``atlas`` come from the data folder."""
     if name not in SUITES:
         raise InputError(f"There is no suite '{name}'. Choose one of: {', '.join(SUITES)}.")
     if name == "sr":
@@ -98,7 +98,7 @@ def run_suite(
     methods: Sequence[Method],
     progress: Callable[[Method], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """How many pairs each method distinguishes, or into how many classes graphs fall."""
+    """The number of pairs that each method distinguishes, or the number of classes of graphs."""
     count = "distinguished" if suite.paired else "classes"
     results = []
     for method in methods:
@@ -125,7 +125,7 @@ def run_suite(
 
 
 def method_of(row: dict[str, Any]) -> str:
-    """What a row of results is called."""
+    """The display name of a row of results."""
     if row["test"] == GIN:
         return "GIN alone (control)"
     if row["test"] not in TESTS:  # a peer
@@ -135,7 +135,7 @@ def method_of(row: dict[str, Any]) -> str:
 
 
 def columns_of(row: dict[str, Any]) -> dict[str, str]:
-    """What a row of networks holds beside its count: the refinement, the network as drawn, and
+    """Further columns of a row of networks: the exact refinement, the untrained network, and
     failures of reliability."""
     if "exact" not in row:
         return {}
@@ -144,7 +144,7 @@ def columns_of(row: dict[str, Any]) -> dict[str, str]:
 
 
 def to_markdown(result: dict[str, Any], command: str) -> str:
-    """The results of a suite as a page, published figures beside them where there are any."""
+    """The results of a suite as a Markdown page, with published figures if there are any."""
     count = "distinguished" if "pairs" in result else "classes"
     total = result.get("pairs", result.get("graphs"))
     rows = result["results"]

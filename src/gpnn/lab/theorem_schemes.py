@@ -1,4 +1,4 @@
-"""Schemes made to test the paper's theorems where they say most."""
+"""Schemes constructed to test the strongest cases of the paper's theorems."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ IntArray = NDArray[np.int64]
 def graph_level(scheme: Scheme) -> Scheme:
     """One part per graph, numbered by its λ-equivalence class under ``scheme``.
 
-    Equivalent to ``scheme`` as the paper compares colourings, by the pairs of graphs they tell
-    apart, but with no cross edge in any graph.
+    Equivalent to ``scheme`` in the paper's order of colourings, which compares the pairs of graphs
+    that they distinguish, but without cross edges in any graph.
     """
 
     def colour(graphs: Graphs) -> IntArray:
@@ -42,10 +42,10 @@ def graph_level(scheme: Scheme) -> Scheme:
 
 @cache
 def three_wl_and_cliques() -> Scheme:
-    """The 3-WL class of the graph, the 3-WL colour of the vertex, and the number of K4 at it.
+    """The 3-WL class of the graph, the 3-WL colour of the vertex, and its number of K4.
 
-    At least 3-WL, since the class alone is; not complete, since strongly regular graphs with equal
-    parameters can have equal K4 counts.
+    At least as strong as 3-WL, since the class alone is; not complete, since strongly regular
+    graphs with equal parameters can have equal K4 counts.
     """
 
     def colour(graphs: Graphs) -> IntArray:
@@ -69,7 +69,7 @@ def three_wl_and_cliques() -> Scheme:
 
 
 def clique_counts(graphs: Graphs) -> IntArray:
-    """The number of K4 at every vertex: triangles among its neighbours."""
+    """The number of K4 that contain every vertex: triangles among its neighbours."""
     counts = []
     for graph in graphs:
         adjacency = graph.to_scipy().toarray().astype(np.int64)

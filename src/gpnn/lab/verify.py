@@ -1,4 +1,4 @@
-"""Run the claims on the domains and report, as rows or as a page."""
+"""Checks the claims on the domains and reports the results as rows or as a page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DOMAINS = ("atlas", "graph8c", "sr", "brec", "csl", "exp")
 
 
 def select_claims(names: Sequence[str] | None) -> list[Claim]:
-    """The claims of these names, or all."""
+    """The claims with these names, or all."""
     known = {claim.name: claim for claim in CLAIMS}
     for name in names or ():
         if name not in known:
@@ -34,7 +34,7 @@ def verify(
     """Check every claim on every domain: ``{"rows": […], "holds": …}``.
 
     A row is one claim on one domain with all its cases; ``holds`` is false if any case has a
-    counterexample, and null if no case applies or no example turned up.
+    counterexample, and null if no case applies or no example was found.
     """
     rows = []
     for name in domains:
@@ -86,7 +86,7 @@ def verdict(row: dict[str, Any]) -> str:
 
 
 def to_markdown(result: dict[str, Any], command: str) -> str:
-    """The whole report as a page, with the command that makes it."""
+    """The whole report as a Markdown page, with the command that creates it."""
     lines = [
         "# The paper's claims, checked",
         "",

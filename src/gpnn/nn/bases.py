@@ -1,7 +1,7 @@
 """Base GNNs by name: stacks of well-known convolutions that GPNN is plugged into.
 
-They compute what PyG's layers of the same name compute, on the segments of a batch, so that they
-can be stacked and take padding; the tests hold them against PyG.
+They compute the same as PyG's layers of the same name, but on the segments of a batch, so that they
+support stacked replicas and padding; the tests compare them with PyG.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ class GIN(nn.Module):
 
     Args:
         inputs, width: features of input and output.
-        norm: whether a batch normalisation follows, and one is inside the MLP. Then the last step
-            adds no bias: the normalisation would cancel it, and its gradient be rounding noise.
+        norm: whether a batch normalisation follows, and another is inside the MLP. The last step
+            then has no bias: the normalisation would cancel it, and its gradient would be rounding
+            noise.
 
     Shapes: x [..., n, inputs] → [..., n, width], as in all convolutions here.
     """
@@ -139,7 +140,7 @@ class GAT(nn.Module):
         sent, received = h @ self.source.mT, h @ self.target.mT
         own = functional.leaky_relu(sent + received, 0.2)
         along = functional.leaky_relu(gather.sum(sent) + collect.transposed.sum(received), 0.2)
-        top = _largest(own, along, collect)  # a shift of all l that meet in v changes nothing
+        top = _largest(own, along, collect)  # softmax is invariant to a shift of all l at v
         own = (own - top).exp()
         along = (along - collect.transposed.sum(top)).exp()
         total = own + collect.sum(along)
@@ -153,7 +154,7 @@ def _shifted(x: Tensor, bias: Tensor | None) -> Tensor:
 
 @torch.no_grad()
 def _largest(own: Tensor, along: Tensor, collect: Segments) -> Tensor:
-    """The largest of a vertex's own number and those along the edges that end in it."""
+    """The maximum of a vertex's own value and the values of the edges that end in it."""
     first, last = collect.back_ptr[:-1], collect.back_ptr[1:]
     if not len(collect.back_source):
         return own.clone()
@@ -179,14 +180,15 @@ BASES: dict[str, type[nn.Module]] = {
 """The convolutions of the built-in bases."""
 
 EDGED = ("gine", "gat")
-"""Those that read the edges of a batch, beside sums over neighbours."""
+"""The bases that read the edges of a batch, not only sums over neighbours."""
 
 
 class StackedGNN(nn.Module):
-    """Layers of one kind of convolution, each in a block: normalisation, ReLU and dropout at least.
+    """Layers of one kind of convolution, each in a block of at least normalisation, ReLU and
+    dropout.
 
     Without normalisation it is PyG's stack of that layer (``torch_geometric.nn.GCN(inputs, width,
-    layers)`` and its like), with ReLU and dropout between the layers: nothing follows the last.
+    layers)`` and similar), with ReLU and dropout between the layers and nothing after the last.
 
     Args:
         name: ``gin``, ``gine`` (GIN with edge features), ``gcn``, ``gat`` or ``sage``.
@@ -220,7 +222,7 @@ class StackedGNN(nn.Module):
     def forward(
         self, x: Tensor, batch: GraphBatch, edges: Tensor | None = None, again: bool = False
     ) -> Tensor:
-        """With ``again`` layers are computed again for their gradient."""
+        """With ``again``, layers are recomputed in the backward pass."""
         everywhere = None
         for layer in range(len(self.convs)):
             if layer and len(self.virtual):
@@ -248,13 +250,13 @@ _REGISTERED: dict[str, BaseFactory] = {}
 
 
 def register_base(name: str, factory: BaseFactory) -> BaseFactory:
-    """Make a base GNN of your own known by name, to ``GPNN``, the estimators and the commands.
+    """Register a custom base GNN by name for ``GPNN``, the estimators and the commands.
 
     Args:
-        name: not that of a built-in base; registering a name again replaces it.
-        factory: called as ``factory(in_channels, hidden, layers, dropout)``; gives a module with
+        name: any name except those of built-in bases; registering a name again replaces it.
+        factory: called as ``factory(in_channels, hidden, layers, dropout)``; returns a module with
             ``forward(x, edge_index)`` → [n, out_channels] and an attribute ``out_channels``. A
-            ``forward`` with a parameter ``edge_attr`` gets the edge features too.
+            ``forward`` with a parameter ``edge_attr`` also receives the edge features.
     """
     if not isinstance(name, str) or not name.isidentifier():
         raise InputError(f"A base needs a name of letters, digits and '_'; got {name!r}.")
@@ -274,7 +276,8 @@ def known_bases() -> tuple[str, ...]:
 def make_base(
     name: str, inputs: int, width: int, layers: int, dropout: float, **built_in: Any
 ) -> nn.Module:
-    """A base by name; what else is given concerns the built-in ones, see :class:`StackedGNN`."""
+    """Create a base by name; ``built_in`` options are for built-in bases, see
+    :class:`StackedGNN`."""
     if name in BASES:
         return StackedGNN(name, inputs, width, layers, dropout, **built_in)
     if name not in _REGISTERED:
@@ -287,7 +290,7 @@ def make_base(
 
 
 def check_base(base: nn.Module) -> nn.Module:
-    """Refuse a module that does not say how wide its output is."""
+    """Reject a module without the attribute ``out_channels``."""
     if not isinstance(base, nn.Module) or not hasattr(base, "out_channels"):
         raise InputError(
             f"The base {type(base).__name__} does not say how wide its output is. Set its "

@@ -1,4 +1,4 @@
-"""What the network reads of a batch of graphs: tensors only, apart from a few names."""
+"""Batches of graphs as the network reads them: tensors, apart from a few names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def _tree(cls: Any) -> Any:
-    """Let PyTorch map over the tensors of a dataclass; the rest stays as it is."""
+    """Let PyTorch map over the tensors of a dataclass; other fields stay unchanged."""
     names = [f.name for f in fields(cls)]
     static = {f.name for f in fields(cls) if f.type == "Terms | None"}
 
@@ -38,9 +38,9 @@ def _tree(cls: Any) -> Any:
 
 
 class Terms(NamedTuple):
-    """What graphs were prepared with: λ, E^δ, the radius of N_d, whether hop distances and labels
-    of vertices count, the random-walk encodings, how many parts there are, and a digest of which
-    they are."""
+    """The options that graphs were prepared with: λ, E^δ, the radius of N_d, whether hop distances
+    and vertex labels are used, the random-walk encodings, the number of parts, and a digest of
+    their colours."""
 
     scheme: str
     interactions: str
@@ -57,7 +57,7 @@ class Terms(NamedTuple):
         return cls(**kind, parts=parts, colours=colours)
 
     def differing(self, other: Terms) -> str:
-        """What differs, in words."""
+        """The fields that differ, as text."""
         pairs = zip(self._fields, self, other, strict=True)
         return ", ".join(f"{name}={mine}" for name, mine, its in pairs if mine != its)
 
@@ -71,19 +71,19 @@ class AlphaRound:
     E^δ keep; both are sorted by the part of u.
 
     Attributes:
-        previous: the row of every class in the α table of the round before.
+        previous: the row of every class in the α table of the previous round.
         met: the tuples (α_vw, α_uw): every tuple takes row 2r of its first and row 2s + 1 of its
-            second member, r and s being rows of that table.
+            second member, where r and s are rows of that table.
         tuples: which tuples every class sums over w ∈ N_d(v).
-        weight, tuple_weight: pairs and (pair, w) that a class or tuple stands for, [C], [T].
+        weight, tuple_weight: number of pairs of a class and of (pair, w) of a tuple, [C], [T].
         part: part of u of every row of this round's table, [C + C₀]; ``groups``: the same as
             (start, stop, part), [groups, 3], always on the CPU.
         pairs: which rows of this round's table every vertex sums over u ∈ N_d(v), by Equation 3.
         own: the row of this round's table of every pair (v, u), in the order of
-            :class:`PairRows`; ``None`` where no network reads pairs one by one.
-        takes: the shared sum that a class takes beside its own tuples; ``shared``: which tuples
-            every shared sum is of (see :class:`~gpnn.graph.class_tables.RoundTable`); ``None``
-            where nothing is shared.
+            :class:`PairRows`; ``None`` if no network reads individual pairs.
+        takes: the shared sum that a class adds to the sum of its own tuples; ``shared``: the
+            tuples of every shared sum (see :class:`~gpnn.graph.class_tables.RoundTable`); ``None``
+            if nothing is shared.
     """
 
     previous: Segments
@@ -102,7 +102,7 @@ class AlphaRound:
 @_tree
 @dataclass(frozen=True)
 class PairRows:
-    """The pairs (v, u) with u ∈ N_d(v) as rows of their own, sorted by v; of all replicas together,
+    """The pairs (v, u) with u ∈ N_d(v) as separate rows, sorted by v; for all replicas together,
     without a leading dimension.
 
     Attributes:
@@ -115,8 +115,8 @@ class PairRows:
 
     @classmethod
     def of(cls, near: Segments, order: Tensor, row: Tensor) -> PairRows:
-        """From Σ over N_d(v): the entries of its transpose in terms of its own, and the vertex v of
-        every entry, [entries] both."""
+        """From Σ over N_d(v): ``order`` maps the entries of its transpose to its entries, ``row``
+        is the vertex v of every entry, [entries] both."""
         count = near.source.shape[0]
         number = torch.arange(count + 1, dtype=near.source.dtype, device=near.source.device)
         other = Segments(near.source, number, order, near.back_ptr)
@@ -148,14 +148,14 @@ class Edges:
 @_tree
 @dataclass(frozen=True)
 class CellRows:
-    """Things of one kind, see :class:`~gpnn.graph.peers.structure.Cells`.
+    """Cells of one kind, see :class:`~gpnn.graph.peers.structure.Cells`.
 
     Attributes:
         weight: 1, or 0 for padding, [rows]; ``None``: no padding.
         id: numbers in the whole set, [rows].
-        label: of the edge that a thing carries, 0 for none, [rows]; ``features``: its float
-            features, [rows, e]; both ``None`` where things carry no edge.
-        codes: whole numbers by name, [rows] each.
+        label: label of the edge that a cell carries, 0 for none, [rows]; ``features``: its float
+            features, [rows, e]; both ``None`` if cells carry no edge.
+        codes: integers by name, [rows] each.
     """
 
     weight: Tensor | None
@@ -168,7 +168,7 @@ class CellRows:
 @_tree
 @dataclass(frozen=True)
 class CellBatch:
-    """What a peer reads of a batch beside vertices and edges, by name."""
+    """What a peer reads from a batch in addition to vertices and edges, by name."""
 
     rows: dict[str, CellRows]
     sums: dict[str, Segments]
@@ -177,17 +177,17 @@ class CellBatch:
 @_tree
 @dataclass(frozen=True)
 class SampledRows:
-    """What one layer reads of a block (:mod:`gpnn.nn.sampled`): its result is wanted of fewer
-    vertices than it is given, the first ``size``.
+    """The input of one layer on a block (:mod:`gpnn.nn.sampled`). Its output covers fewer vertices
+    than its input, the first ``size``.
 
     Attributes:
         neighbours: Σ over N(v), scaled, for the vertices of Equation 1, or of a convolution.
-        near: Σ over N_1(v) for the result, of the vertices of Equation 1.
-        part, groups: of the vertices of Equation 1; ``middle``: which of those given they are.
-        pairs: the pairs of Equation 3 one by one; the sum over them is scaled.
-        vertex_id: of the result, [size]; ``degree``: in the whole graph, [size].
-        vertex_weight, inner_weight: what vertices of the result and of Equation 1 count in
-            statistics: 1 for roots, else 0.
+        near: Σ over N_1(v) for the output, over the vertices of Equation 1.
+        part, groups: of the vertices of Equation 1; ``middle``: their positions in the input.
+        pairs: the individual pairs of Equation 3; the sum over them is scaled.
+        vertex_id: of the output, [size]; ``degree``: in the whole graph, [size].
+        vertex_weight, inner_weight: weights of the vertices of the output and of Equation 1 in
+            statistics: 1 for roots, otherwise 0.
     """
 
     neighbours: Segments
@@ -203,11 +203,11 @@ class SampledRows:
     inner_weight: Tensor | None
 
     def own(self, x: Tensor) -> Tensor:
-        """The rows of x that the result is wanted of."""
+        """The rows of x for which the layer computes outputs."""
         return x[..., : self.size, :]
 
     def inner(self, x: Tensor) -> Tensor:
-        """The rows of x that Equation 1 is wanted of."""
+        """The rows of x for which Equation 1 is computed."""
         assert self.middle is not None
         return x.index_select(-2, self.middle)
 
@@ -215,41 +215,43 @@ class SampledRows:
 @_tree
 @dataclass(frozen=True, repr=False)
 class GraphBatch:
-    """Graphs side by side.
+    """A batch of graphs.
 
-    For the user it is like a batch of PyG: ``x``, ``edge_index``, ``batch``, ``ptr``, ``y``,
-    ``num_nodes``, ``num_graphs``, and further attributes that the graphs had, all in the order of
-    the input. Inside, vertices are sorted by part, so that those of a part lie together.
+    Its interface is like that of a PyG batch: ``x``, ``edge_index``, ``batch``, ``ptr``, ``y``,
+    ``num_nodes``, ``num_graphs``, and further attributes of the graphs, all in input order.
+    Internally, vertices are sorted by part, so that the vertices of a part are contiguous.
 
     Attributes:
         features: node features, float [n, features], or codes, int [n, columns]; sorted by part.
         part: part of every vertex, ascending, [n]; ``groups``: the same as (start, stop, part),
             [groups, 3], always on the CPU.
         neighbours: Σ over N(v); ``near``: Σ over N_d(v), v included.
-        edges: what a base GNN reads of edges, or ``None``.
+        edges: the edges that a base GNN reads, or ``None``.
         start: the start classes (part of v, kind, part of u, label of the edge, hops, label of v,
             label of u), [C₀, 7], sorted by the part of u.
         start_features: continuous edge features of the start rows, [C₀, e], in the direct path.
         rounds: one entry per layer.
-        pairs: the pairs of Equation 3 one by one, or ``None``.
+        pairs: the individual pairs of Equation 3, or ``None``.
         walks: random-walk encodings, sorted as ``features``, [n, walks], or ``None``.
-        descriptors: numbers of every graph, [graphs, width], or ``None``.
+        descriptors: descriptors of every graph, [graphs, width], or ``None``.
         readout: Σ over the vertices of every graph.
         components: connected components of every part, [graphs, parts].
-        order: the vertices of the input, in input order, as sums of one row each.
-        vertices: vertices of every graph as a float, [graphs, 1].
+        order: the input vertices, in input order, as sums of one row each.
+        vertices: number of vertices of every graph as a float, [graphs, 1].
         y: labels, if any.
         vertex_weight, graph_weight: 1, or 0 for padding, [n] and [graphs]; ``None``: no padding.
-        vertex_id, graph_id: numbers in the whole set, which key the dropout of stacked replicas.
+        vertex_id, graph_id: numbers in the whole set, used as keys by the dropout of stacked
+            replicas.
         more: further attributes, by name.
-        cells: what a peer reads, or ``None``.
-        terms: what the model must have too; ``None`` in the trainer, which makes both from one
-            configuration.
-        layers, base_layers: of a block of a large graph, what every layer and every convolution of
-            the base reads; empty for whole graphs.
+        cells: the input of a peer, or ``None``.
+        terms: options that must match those of the model; ``None`` in the trainer, which creates
+            both from one configuration.
+        layers, base_layers: the inputs of every layer and of every convolution of the base on a
+            block of a large graph; empty for whole graphs.
 
-    Stacked for R replicas, every tensor but ``part`` (which all replicas share) has a leading
-    dimension R, and segments are those of all replicas (see :class:`~gpnn.nn.segments.Segments`).
+    When stacked for R replicas, every tensor except ``part`` (which all replicas share) has a
+    leading dimension R, and segments are those of all replicas (see
+    :class:`~gpnn.nn.segments.Segments`).
     """
 
     features: Tensor
@@ -282,22 +284,22 @@ class GraphBatch:
     degree = None
 
     def own(self, x: Tensor) -> Tensor:
-        """The rows that a layer's result is wanted of: all."""
+        """The rows for which a layer computes outputs: all."""
         return x
 
     inner = own
 
     @property
     def inner_weight(self) -> Tensor | None:
-        """What vertices count in the statistics of Equation 1."""
+        """Weights of the vertices in the statistics of Equation 1."""
         return self.vertex_weight
 
     def layer(self, number: int) -> GraphBatch | SampledRows:
-        """What a layer reads."""
+        """The input of a layer."""
         return self.layers[number] if self.layers else self
 
     def base_layer(self, number: int) -> GraphBatch | SampledRows:
-        """What a convolution of the base reads."""
+        """The input of a convolution of the base."""
         return self.base_layers[number] if self.base_layers else self
 
     @property
@@ -310,13 +312,13 @@ class GraphBatch:
 
     @cached_property
     def _rank(self) -> Tensor:
-        """Where every vertex of the input lies in the batch, [n]."""
+        """The position of every input vertex in the batch, [n]."""
         assert self.order is not None
         return self.order.source.long()
 
     @property
     def x(self) -> Tensor:
-        """Node features, in the order of the input."""
+        """Node features, in input order."""
         return self.features[self._rank]
 
     @property
@@ -360,11 +362,11 @@ class GraphBatch:
         return self._map(move)
 
     def pin_memory(self) -> GraphBatch:
-        """A copy in page-locked memory, which is sent to a GPU faster."""
+        """A copy in page-locked memory, which transfers to a GPU faster."""
         return self._map(lambda leaf: leaf.pin_memory() if isinstance(leaf, Tensor) else leaf)
 
     def _map(self, move: Any) -> GraphBatch:
-        """All tensors but the groups, which stay where they are."""
+        """Map over all tensors except the groups, which stay on the CPU."""
         moved: GraphBatch = _pytree.tree_map(move, self)
         rounds = tuple(
             replace(there, groups=here.groups)

@@ -1,4 +1,4 @@
-"""What surrounds a layer, the same for base GNNs and for GPNN."""
+"""Blocks that surround a layer, the same for base GNNs and for GPNN."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Block", "VirtualNode"]
 
 
 class Block(nn.Module):
-    r"""From the features of vertices and what a layer makes of them to the next features.
+    r"""Combines the features of vertices and the output of a layer into the next features.
 
     .. math::
         z_v &= \mathrm{drop}\big(\mathrm{ReLU}(\mathrm{norm}(y_v))\big) \\
@@ -22,14 +22,14 @@ class Block(nn.Module):
         \text{feed-forward:} \quad & x''_v = x'_v
             + \mathrm{drop}\big(\mathrm{ReLU}(\mathrm{norm}(x'_v) A + a)\, B\big)
 
-    y being what the layer made; a feed-forward block is a residual one followed by a perceptron
-    of twice the width. Where a first layer changes the width there is nothing to add to: x' is z.
+    where y is the output of the layer. A feed-forward block is a residual block followed by a
+    perceptron of twice the width. If a first layer changes the width, nothing is added: x' is z.
 
     Args:
         features: width.
         kind: ``plain``, ``residual`` or ``feed-forward``.
-        dropout: probability.
-        relu: whether there is a ReLU; ``bias``: whether the normalisation has a bias.
+        dropout: dropout probability.
+        relu: whether to apply the ReLU; ``bias``: whether the normalisation has a bias.
 
     Shapes: x, y [..., n, features] → [..., n, features].
     """
@@ -70,7 +70,7 @@ class FeedForward(nn.Module):
 
 
 class VirtualNode(nn.Module):
-    r"""A vertex that is joined to all others of its graph:
+    r"""A vertex that is connected to all others of its graph:
 
     .. math::
         g' = g + \mathrm{MLP}\Big(g + \sum_{v \in G} x_v\Big), \qquad x'_v = x_v + g'

@@ -1,8 +1,8 @@
-"""Sums over the processes of one machine, through memory that they share.
+"""Sums over the processes of one machine, through shared memory.
 
-A step of a training has some fifty sums over all processes, most of them of a few hundred numbers.
-Through sockets each takes a wake-up of another thread in every process, up to milliseconds where
-all cores are busy; through shared memory it takes some microseconds.
+A training step takes about fifty sums over all processes, most of them of a few hundred numbers.
+With sockets, each sum wakes another thread in every process, which takes up to milliseconds when
+all cores are busy; with shared memory it takes a few microseconds.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from .kernels.exchange import arrived, post, take_sum
 __all__ = ["Board"]
 
 SLOT = 2**20
-"""Bytes that a process shows at a time; longer arrays go in pieces."""
+"""Bytes that a process publishes at a time; longer arrays are sent in pieces."""
 HEAD = 4_096
-"""Bytes before the slots: for every process how many arrays it has shown, and its number in the
-system."""
+"""Bytes before the slots: for every process, the number of arrays it has published and its process
+id."""
 SPINS = 4_000
-"""Looks at what others have shown, some 20 µs of them, before other processes are let in."""
+"""Polls, about 20 µs in all, before a waiting process yields its core."""
 PATIENCE = 0.002
-"""Seconds after which a process that waits goes to sleep between looks."""
+"""Seconds after which a waiting process sleeps between polls."""
 WATCH = 1.0
-"""Seconds between looks at whether the others are still alive."""
+"""Seconds between checks that the awaited process is still alive."""
 
 
 class Board:
-    """Memory of all processes of a machine, two slots for each: a process may show its next array
-    while others still read the one before."""
+    """Shared memory of all processes of a machine, with two slots for each: a process may publish
+    its next array while others still read the previous one."""
 
     def __init__(self, memory: mmap.mmap, rank: int, ranks: int) -> None:
         self.rank, self.ranks, self.number = rank, ranks, 0
@@ -48,8 +48,8 @@ class Board:
 
     @classmethod
     def join(cls, store: Store, rank: int, ranks: int) -> Board | None:
-        """The board of all processes, of which the first makes it; ``None`` where this system
-        cannot share memory by files that have no name any more."""
+        """Join the board of all processes, which the first process creates; ``None`` if the system
+        cannot share memory through unlinked files."""
         key = "gpnn-board"
         if rank == 0:
             store.set(key, _make(HEAD + 2 * ranks * SLOT))
@@ -65,7 +65,7 @@ class Board:
         return board
 
     def add_up(self, x: Tensor) -> None:
-        """Replace a contiguous tensor by its sum over all processes, the same bits in each."""
+        """Replace a contiguous tensor by its sum over all processes, bit-identical in each."""
         flat = x.detach().view(-1).numpy()
         step = SLOT // flat.itemsize
         for low in range(0, len(flat), step):
@@ -73,7 +73,7 @@ class Board:
             take_sum(self._show(piece), piece)
 
     def _show(self, own: np.ndarray) -> np.ndarray:
-        """What all processes show at this turn, [ranks, entries]."""
+        """Publish an array and wait for the arrays of all processes, [ranks, entries]."""
         self.number += 1
         slots = self.slots[self.number % 2].view(own.dtype)[:, : len(own)]
         post(own, slots[self.rank], self.flags, self.rank, self.number)
@@ -97,7 +97,7 @@ class Board:
 
 
 def _make(size: int) -> str:
-    """A file of so many zeros in memory, or on disk; no name where it cannot be made."""
+    """Create a file of ``size`` zero bytes in memory or on disk; an empty name if that fails."""
     if os.name != "posix":
         return ""
     memory = "/dev/shm"

@@ -1,4 +1,4 @@
-"""Independent parts of a network side by side in a captured step."""
+"""Runs independent parts of a network concurrently in a captured step."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ __all__ = ["Branch", "rejoin"]
 
 
 class Branch:
-    """Work that need not wait for what is done beside it.
+    """Work that can run concurrently with the rest of a step.
 
-    While a CUDA graph is being captured, what is done inside ``with branch:`` goes to a stream of
-    its own, so that the graph may run it at the same time as the rest, and its gradient too: a
-    small kernel leaves most of a GPU idle. Otherwise nothing is special about the block. The
-    numbers are the same either way.
+    While a CUDA graph is being captured, the work inside ``with branch:`` goes to a separate
+    stream, so that the graph can run it, and its gradient, at the same time as the rest: a small
+    kernel leaves most of a GPU idle. Otherwise the ``with`` block has no effect. Results are the
+    same either way.
 
-    Tensors that the branch reads and that its caller may let go of before the branch is brought, or
-    before its gradient is taken, must be named, so that their memory is not used again too early.
-    Everything a branch does must be brought before the end of the capture; a network brings its
-    branches before it returns, so the batch it was called with may go then, unless a gradient will
-    be taken.
+    Tensors that the branch reads and that its caller may release before the branch is joined with
+    :meth:`bring`, or before its gradient is computed, must be listed in ``read``, so that their
+    memory is not reused too early. Every branch must be joined before the end of the capture; a
+    network joins its branches before it returns, so its batch may then be released, unless a
+    gradient will be computed.
 
     Args:
-        name: branches with different names run beside each other.
-        read: tensors made before, which the branch reads.
+        name: branches with different names run concurrently.
+        read: existing tensors that the branch reads.
     """
 
     def __init__(self, name: str, *read: Tensor) -> None:
@@ -56,7 +56,7 @@ class Branch:
             torch.cuda.set_stream(self.main)
 
     def bring(self, *made: Tensor) -> None:
-        """Wait for what the branch has made so far; these tensors of it are used outside."""
+        """Wait for the work of the branch so far; its tensors ``made`` are used outside."""
         if self.main is not None and self.side is not None:
             self.main.wait_stream(self.side)
             for tensor in made:
@@ -73,8 +73,8 @@ def _stream(device: torch.device, name: str) -> torch.cuda.Stream:
 
 
 def rejoin() -> None:
-    """Bring all branches of the capture under way: one that an error cut short must end whole, or
-    the end of the capture fails and hides the error."""
+    """Join all branches of the current capture. If an error has interrupted one, the end of the
+    capture would otherwise fail and hide the error."""
     main = torch.cuda.current_stream()
     for side in _STREAMS.values():
         with torch.cuda.stream(side):

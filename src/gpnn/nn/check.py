@@ -1,4 +1,4 @@
-"""Is a model invariant? Relabel and rebatch the input and compare the output."""
+"""Checks the invariance of a model: relabel and rebatch the input and compare the output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ModelInvariance", "check_model_invariance"]
 
 @dataclass(frozen=True)
 class ModelInvariance:
-    """The largest differences found, relative to the largest output; true if all are rounding."""
+    """Largest differences relative to the largest output; true if all are within rounding."""
 
     relabelled: float
     rebatched: float
@@ -27,8 +27,8 @@ class ModelInvariance:
 
 
 def check_model_invariance(model: GPNN, prepared: Prepared, seed: int = 0) -> ModelInvariance:
-    """Outputs of ``model`` in eval mode, for the graphs as they are, with vertices renamed, one
-    graph at a time, and once more."""
+    """Compare outputs of ``model`` in eval mode for the original graphs, for relabelled vertices,
+    for one graph at a time, and for a repeated run."""
     was_training = model.training
     model.eval()
     parameter = next(model.parameters())

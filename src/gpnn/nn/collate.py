@@ -1,4 +1,4 @@
-"""The graphs of a batch put side by side, on the CPU: of one model, or of several replicas."""
+"""Collates graphs into a batch on the CPU, for one model or for several replicas."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _NO_WEIGHT: NDArray[np.floating] = np.zeros(0, np.float32)
 def collate(
     prepared: Prepared, replicas: Sequence[IntArray], edges: bool = True, stacked: bool = False
 ) -> GraphBatch:
-    """The batch of some graphs, which may be asked for more than once.
+    """Collate graphs into a batch; a graph may occur more than once.
 
     Args:
         replicas: the graphs of every replica.
-        edges: whether a base GNN will read edges, beside sums over neighbours.
-        stacked: whether tensors have a leading dimension of replicas; without one there is one
-            replica, and no padding.
+        edges: whether a base GNN will read edges, in addition to sums over neighbours.
+        stacked: whether tensors have a leading dimension of replicas; if not, there is one replica
+            and no padding.
     """
     return _Collation(prepared, replicas, stacked).batch(edges)
 
 
 class _Collation:
-    """What is worked out on the way to a batch."""
+    """The intermediate results of collating a batch."""
 
     def __init__(self, prepared: Prepared, replicas: Sequence[IntArray], stacked: bool) -> None:
         self.prepared, self.stacked, self.replicas = prepared, stacked, len(replicas)
@@ -96,7 +96,7 @@ class _Collation:
         )
 
     def _shape(self, rows: Tensor) -> Tensor:
-        """With a leading dimension of replicas, where there is one."""
+        """Add the leading dimension of replicas if stacked."""
         return rows.unflatten(0, (self.replicas, -1)) if self.stacked else rows
 
     def _labels(self) -> Tensor | None:
@@ -110,7 +110,7 @@ class _Collation:
         return labels[as_tensor(np.arange(self.starts[-1]) + shift)]
 
     def _cells(self, rows: IntArray) -> CellBatch | None:
-        """What a peer reads; ``rows``: the graph in every row of graphs, -1 for padding."""
+        """The input of a peer; ``rows``: the graph in every row of graphs, -1 for padding."""
         prepared = self.prepared
         if prepared.cells is None:
             return None
@@ -124,8 +124,8 @@ class _Collation:
         )  # fmt: skip
 
     def _readout(self) -> tuple[Segments, Segments, IntArray]:
-        """Σ over the vertices of every graph; the vertices in the order of the input; the graph in
-        every row of graphs, -1 for padding."""
+        """Σ over the vertices of every graph; the vertices in input order; the graph in every row
+        of graphs, -1 for padding."""
         counts = np.diff(self.bounds)
         high = int(counts.max())
         row = np.arange(len(self.graphs)) + np.repeat(
@@ -157,7 +157,7 @@ class _Collation:
         self,
     ) -> tuple[Segments, Tensor, IntArray, tuple[AlphaRound, ...], PairRows]:
         """Σ over N_d(v), the start classes, their numbers in the whole set, the rounds, and the
-        pairs one by one."""
+        individual pairs."""
         prepared, like = self.prepared, _NO_WEIGHT
         classes, part_of, parts = prepared.classes, prepared.part_of_colour, prepared.parts
         source, ptr, entry = loops.collate_sums(
@@ -230,7 +230,7 @@ class _Collation:
         return np.zeros((self.replicas, size), np.int32)
 
     def _edges(self, source: IntArray, ptr: IntArray, entry: IntArray) -> Edges:
-        """The entries of ``neighbours`` are the edges, sorted by the vertex they end in."""
+        """The entries of ``neighbours`` as edges, sorted by target vertex."""
         height = (len(ptr) - 1) // self.replicas
         ends = ptr[::height] if height else np.zeros(self.replicas + 1, np.int64)
         counts = np.diff(ends)
@@ -272,7 +272,7 @@ class _Collation:
 
 
 def _wide(values: Tensor) -> Tensor:
-    """Whole numbers, which may lie in a narrow type on disk, as networks read them."""
+    """Widen integers, which may be stored in a narrow type, to int64."""
     return values if values.is_floating_point() else values.long()
 
 

@@ -1,4 +1,4 @@
-"""What a peer reads of a batch, put together on the CPU from its declaration."""
+"""Collates the input of a peer on the CPU, from the structure that it declares."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ as_tensor = torch.from_numpy
 
 @dataclass(frozen=True)
 class _Placed:
-    """Things of a kind in a batch: how many every graph has, where the first of every graph stands
-    among all, the row of each, and the rows in all."""
+    """Cells of one kind in a batch: their number in every graph, the position of the first cell of
+    every graph, the row of each cell, and the total number of rows."""
 
     counts: IntArray
     first: IntArray
@@ -35,14 +35,14 @@ class _Placed:
 
 
 class CellIndex:
-    """A structure with what is needed to take the parts of some graphs out of it."""
+    """A structure with an index to extract the cells of some graphs."""
 
     def __init__(self, structure: PeerStructure, graphs: Graphs) -> None:
         self.structure, self.graphs = structure, graphs
 
     @cached_property
     def ptr(self) -> dict[str, IntArray]:
-        """By kind, where the things of every graph begin, [graphs + 1]."""
+        """By kind, where the cells of every graph begin, [graphs + 1]."""
         bounds = np.arange(len(self.graphs) + 1)
         found = {
             name: np.searchsorted(cells.graph, bounds).astype(np.int64)
@@ -143,7 +143,7 @@ class CellIndex:
 
 
 def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
-    """Runs of numbers, one after another."""
+    """Ranges of numbers, concatenated."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     return np.arange(total) + np.repeat(starts - (ends - lengths), lengths)

@@ -1,4 +1,4 @@
-"""Every choice that makes a model, checked once and saved with it."""
+"""The configuration of a model, validated once and saved with it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ BASIS_ABOVE = 32
 
 
 def usual_weights(parts: int) -> str:
-    """What of the weights belongs to a part by default: a matrix of its own, or, above 32
-    parts, a mixture of shared ones. Parts are counted over all graphs that are known when a network
-    is made (training, validation and test together), the reserved part included, so that all folds
-    of a dataset have networks of one kind."""
+    """The default ``part_weights``: a separate matrix per part or, above 32 parts, a mixture of
+    shared ones. Parts are counted over all graphs known when a network is created (training,
+    validation and test), including the reserved part, so that all folds of a dataset have networks
+    of the same kind."""
     return "basis" if parts > BASIS_ABOVE else "own"
 
 
 class Level(StrEnum):
-    """What an output belongs to."""
+    """Whether outputs belong to graphs or to vertices."""
 
     GRAPH = "graph"
     NODE = "node"
@@ -43,46 +43,45 @@ _CHECKED = (
 
 @dataclass(frozen=True)
 class GPNNConfig:
-    """The shape of a GPNN.
+    """The configuration of a GPNN.
 
     Attributes:
-        outputs: numbers that come out per graph or vertex.
-        parts: parts of the vocabulary, the reserved one included.
+        outputs: number of outputs per graph or vertex.
+        parts: number of parts in the vocabulary, including the reserved one.
         features: width of float node features, or 0; ``codes``: cardinality of every column of
-            categorical node features, or empty. With neither, colours are all there is.
-        structure: what is read of the structure: scheme, interactions, d, layers, distances,
-            labels, walks.
-        hidden: width.
+            categorical node features, or empty. Without either, vertices have only colours.
+        structure: structural options: scheme, interactions, d, layers, distances, labels, walks.
+        hidden: width of the network.
         base: ``gin``, ``gine``, ``gcn``, ``gat``, ``sage``, a registered name, ``custom`` (a module
             given to the model), or ``None``; without GPNN also a peer with its options, such as
             ``cin:rings=8``, see :data:`~gpnn.nn.peers.PEERS`.
-        encoder: ``linear`` maps node features to the width before the base GNN reads them;
-            ``None`` lets it read them as they are.
+        encoder: ``linear`` maps node features to the hidden width before the base GNN reads them;
+            ``None`` passes them to it unchanged.
         norm: ``batch`` normalises after every layer of the base GNN and before the head; ``None``
-            leaves that out, and the blocks of the base GNN with it. With ``encoder=None`` and a
-            linear head, the base GNN is then PyG's stack of the same layer.
-        combine: how Equation 3 reads β_u and α_vu: ``pairwise``, together; or ``linear``, one by
-            one, as the paper's appendix builds it.
-        block: what surrounds a layer, of the base GNN and of GPNN alike: ``plain``, ``residual`` or
+            omits both, and the blocks of the base GNN. With ``encoder=None`` and a linear head,
+            the base GNN is then PyG's stack of the same layer.
+        combine: how Equation 3 reads β_u and α_vu: ``pairwise`` reads them jointly, ``linear``
+            separately, as in the paper's appendix.
+        block: what surrounds a layer of the base GNN or of GPNN: ``plain``, ``residual`` or
             ``feed-forward``, see :class:`~gpnn.nn.block.Block`.
-        virtual_node: whether a vertex that is joined to all others carries messages between the
-            layers.
-        join: how GPNN is combined with its base: ``beside`` it, as in the paper, each with features
-            of its own that the head reads together; or ``inside``, layer by layer, both reading and
+        virtual_node: whether a vertex connected to all others carries messages between layers.
+        join: how GPNN is combined with its base: ``beside``, as in the paper, with separate
+            features that the head concatenates; or ``inside``, layer by layer, both reading and
             adding to the same features.
-        part_weights: what of the weights belongs to a part: ``own`` matrices, as in the paper, a
-            mixture of a shared ``basis``, or shared matrices ``scaled`` by part, see
+        part_weights: which weights a part has: ``own`` matrices, as in the paper, a mixture of a
+            shared ``basis``, or shared matrices ``scaled`` by part, see
             :class:`~gpnn.nn.parts.PartLinear`.
         pair_update: ``tuple`` or ``sum``.
-        pair_activation: of Equation 2: ``relu``, or ``sine``, which keeps classes of pairs apart
-            through many rounds, see :class:`~gpnn.nn.layer.InteractionLayer`.
-        edge_labels: categories of edges, or 0; ``edge_features``: width of float edge features.
-        descriptors: numbers of a whole graph that the head reads beside the readout, or 0.
+        pair_activation: activation in Equation 2: ``relu``, or ``sine``, which keeps classes of
+            pairs distinct over many rounds, see :class:`~gpnn.nn.layer.InteractionLayer`.
+        edge_labels: number of edge labels, or 0; ``edge_features``: width of float edge features.
+        descriptors: number of graph descriptors that the head reads in addition to the readout,
+            or 0.
         component_feature: append the number of connected components of every part.
-        colours_only: γ starts from colours alone, as the paper's text says.
-        head: what turns embeddings into outputs: ``mlp``, a perceptron with a hidden layer, or
+        colours_only: start γ from colours only, as in the paper's text.
+        head: how embeddings are mapped to outputs: ``mlp``, a perceptron with a hidden layer, or
             ``linear``.
-        gpnn: ``False`` leaves the base GNN alone, as a baseline under the same head.
+        gpnn: ``False`` uses the base GNN only, as a baseline with the same head.
     """
 
     outputs: int
@@ -163,7 +162,7 @@ class GPNNConfig:
 
     @property
     def peer(self) -> PeerSpec | None:
-        """The peer that takes the place of the base GNN, if any."""
+        """The peer that replaces the base GNN, if any."""
         return peer_of(self.base)
 
     @property
@@ -178,14 +177,14 @@ class GPNNConfig:
 
     @property
     def vertex_labels(self) -> int:
-        """Labels of vertices that join the first α of a pair, or 0."""
+        """Number of vertex labels in the initial α of a pair, or 0."""
         if not self.structure.labels:
             return 0
         return self.codes[0] if self.codes else self.features
 
     @classmethod
     def make(cls, **options: Any) -> GPNNConfig:
-        """From fields by name, those of the structure among them."""
+        """Create a configuration from fields by name, including those of the structure."""
         structure, rest = Structure.split(options)
         try:
             return cls(structure=structure, **rest)

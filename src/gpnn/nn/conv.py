@@ -1,4 +1,4 @@
-"""``GPNNConv``: the GPNN layer for a model of one's own, with the manners of PyG's convolutions."""
+"""``GPNNConv``: the GPNN layer for custom models, with the interface of PyG's convolutions."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ class GPNNConv(nn.Module):
         x'_v = \sum_j \omega_j \sum_{u \in N_d(v),\, part(u) = j}
             \big(\beta_u \,\|\, \alpha_{vu} \,\|\, p_j\big) W_j + m_v
 
-    α goes through one round of Equation 2 from its start, a learned vector per (part of v, kind of
-    pair, part of u). A model in which α is refined from layer to layer is
+    α starts as a learned vector per (part of v, kind of pair, part of u) and is updated by one
+    round of Equation 2. For a model that refines α from layer to layer, see
     :class:`~gpnn.nn.model.GPNN`.
 
     Args:
         in_channels, out_channels: features of a vertex before and after.
         parts: number of parts; parts are numbered from 0, and the number ``parts`` itself stands
-            for one that training did not meet.
+            for a part unseen in training.
         interactions: pairs whose α is learned: ``cross`` edges, all ``edges``, or all ``pairs``.
         d: radius of N_d, 1 to 5.
         edge_labels: number of edge labels, or 0.
         pair_update: ``tuple`` or ``sum``.
         combine: ``pairwise`` or ``linear``.
-        cached: keep what is computed from the structure of the first graph for all later calls,
-            where the graph is always the same.
+        cached: compute the structure of the first graph and reuse it in all later calls; only for
+            a graph that never changes.
 
     Shapes: x [n, in_channels], edge_index [2, m], part int [n], edge_label int [m] or ``None`` →
-    [n, out_channels]. Vertices stay in the order given.
+    [n, out_channels]. Vertices keep their order.
 
     >>> from gpnn import AddPartition, GPNNConv
     >>> from torch_geometric.data import Data
@@ -123,7 +123,7 @@ class GPNNConv(nn.Module):
 def read_structure(
     conv: GPNNConv, n: int, edge_index: Tensor, part: Tensor, edge_label: Tensor | None
 ) -> GraphBatch:
-    """What a layer reads of the structure of a graph, on the CPU."""
+    """The structural input of a layer, computed on the CPU."""
     if part.shape != (n,) or part.is_floating_point():
         raise InputError(
             f"part must hold a whole number per vertex, {n} in all; got {part.dtype} of shape "

@@ -1,4 +1,4 @@
-"""Dropout that stacked replicas draw each for itself."""
+"""Dropout with independent masks for stacked replicas."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Draw:
     """What the masks of a stacked dropout depend on.
 
     Attributes:
-        seed: of every replica, [R]; ``step``: how many steps were taken, [1]; both int64.
-        rate: the share that is dropped, by replica, float [R].
+        seed: seed of every replica, [R]; ``step``: number of steps taken, [1]; both int64.
+        rate: the fraction dropped in every replica, float [R].
         site: the number of the module in the network.
     """
 
@@ -32,17 +32,17 @@ class Draw:
 
 
 class Dropout(nn.Dropout):
-    r"""Dropout; stacked, the mask of an entry is a function of the seed of its replica, the step,
-    the place in the network and the number of its row in the whole set of data alone:
+    r"""Dropout. For stacked replicas, the mask of an entry depends only on the seed of its replica,
+    the step, the place in the network, its row in the whole dataset and its column:
 
     .. math::
         y_{ri} = \frac{x_{ri}}{1 - p_r} \,
             \big[\, hash(seed_r, step, place, row_i, column_i) \ge 2^{32} p_r \,\big]
 
-    so that a replica is dropped out the same way whatever it is trained beside.
+    so that the masks of a replica do not depend on the replicas that it is trained with.
 
     Shapes: x [..., rows, features], rows [R, rows] → like x. A module that is called several times
-    in a step says which call it is. A module that is ``fixed`` has its own probability in all
+    in a step passes the number of the ``call``. A ``fixed`` module uses its own probability in all
     replicas.
     """
 
@@ -65,7 +65,7 @@ class Dropout(nn.Dropout):
 
 
 def kept(draw: Draw, call: int, rows: Tensor, width: int, dtype: torch.dtype) -> Tensor:
-    """0 for what is dropped, 1 / (1 - p) for what is kept, [R, rows, width]."""
+    """0 for dropped entries, 1 / (1 - p) for kept ones, [R, rows, width]."""
     key = mix(mix(mix(draw.seed) ^ draw.step) + CALLS * draw.site + call)
     row = mix(rows.long() ^ key.unsqueeze(1))
     bits = mix(row.unsqueeze(2) + torch.arange(width, device=rows.device) * 0x9E3779B1)
@@ -74,7 +74,7 @@ def kept(draw: Draw, call: int, rows: Tensor, width: int, dtype: torch.dtype) ->
 
 
 def mix(x: Tensor) -> Tensor:
-    """A hash of 32-bit numbers held in int64 (the finaliser of MurmurHash 3)."""
+    """A hash of 32-bit numbers stored in int64 (the finaliser of MurmurHash 3)."""
     x = x & MASK
     x = (x ^ (x >> 16)) * 0x85EBCA6B & MASK
     x = (x ^ (x >> 13)) * 0xC2B2AE35 & MASK

@@ -1,4 +1,4 @@
-"""Features into the width of the network."""
+"""Encoders that map features to the width of the network."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["FeatureEncoder", "WalkEncoder", "multi_hot"]
 class FeatureEncoder(nn.Module):
     """A linear map of float features, or the sum of one embedding per categorical column.
 
-    A code beyond the cardinality of its column, unseen when the model was made, takes a reserved
+    A code beyond the cardinality of its column, unseen when the model was created, uses a reserved
     row that starts at zero. Without any features the result is a learned constant. The embeddings
-    of all columns lie under each other in ``table``.
+    of all columns are concatenated in ``table``.
 
     Args:
-        width: of the result.
+        width: width of the result.
         features: width of float features, or 0.
         codes: cardinality of every categorical column, or empty.
 
@@ -76,20 +76,20 @@ class FeatureEncoder(nn.Module):
         if x.is_floating_point():
             return linear(x, self.table.mT)
         index = self._index(x)
-        if self.table.dim() == 3:  # stacked: the tables of the replicas under each other
+        if self.table.dim() == 3:  # stacked: the tables of the replicas are concatenated
             replicas, size, _ = self.table.shape
             index = index + (torch.arange(replicas, device=x.device) * size)[:, None, None]
         summed: Tensor = _RowSums.apply(self.table.flatten(0, -2), index.flatten(0, -2))
         return summed.view(*x.shape[:-1], self.width)
 
     def _index(self, x: Tensor) -> Tensor:
-        """Rows of the table; buffers of stacked networks are alike in all replicas."""
+        """Rows of the table; buffers of stacked networks are the same in all replicas."""
         columns = len(self.sizes)
         first, last = (part.reshape(-1, columns)[0] for part in (self.first, self.last))
         return torch.minimum(x, last) + first
 
     def _check(self, x: Tensor) -> None:
-        """Refuse features that the encoder was not made for."""
+        """Reject features that the encoder was not created for."""
         width, floats = x.shape[-1], x.is_floating_point()
         if self.linear is not None:
             own = f"{self.linear.in_features} features"
@@ -106,7 +106,7 @@ class FeatureEncoder(nn.Module):
 
 
 class WalkEncoder(nn.Module):
-    r"""Random-walk encodings into the width of the network: :math:`\mathrm{norm}(p_v)\, W`.
+    r"""Maps random-walk encodings to the width of the network: :math:`\mathrm{norm}(p_v)\, W`.
 
     Shapes: [..., n, walks], weights [..., n] or ``None`` → [..., n, width].
     """
@@ -128,7 +128,7 @@ class WalkEncoder(nn.Module):
 
 
 def multi_hot(x: Tensor, codes: tuple[int, ...]) -> Tensor:
-    """Codes as rows of zeros and ones, a column per row of an encoder's table, [rows, Σ sizes]."""
+    """Multi-hot rows of codes, with one column per row of an encoder's table, [rows, Σ sizes]."""
     sizes = torch.tensor(codes) + 1
     index = torch.minimum(x, sizes - 1) + (sizes.cumsum(0) - sizes)
     out = torch.zeros(len(x), int(sizes.sum()), dtype=torch.uint8)

@@ -1,4 +1,4 @@
-"""PyG data as the network reads it, graph by graph or as one of PyG's batches."""
+"""Converts PyG data for the network, as separate graphs or as a PyG batch."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _READ = ("x", "edge_index", "edge_attr", "y", "num_nodes", "batch", "ptr")
 
 @dataclass(frozen=True)
 class ReadData:
-    """Graphs, and the arguments of :func:`~gpnn.nn.prepare.prepare_graphs` that came with them."""
+    """Graphs, and the arguments of :func:`~gpnn.nn.prepare.prepare_graphs` read with them."""
 
     graphs: Graphs
     fields: dict[str, Any]
 
 
 def read_data(source: Any, node_level: bool) -> ReadData:
-    """PyG's ``Data``, ``Batch``, dataset or list of ``Data``."""
+    """Read PyG's ``Data``, ``Batch``, dataset or list of ``Data``."""
     items = _items(source)
     graphs = as_graphs(items) if items else Graphs.concatenate([])
     edges = [_edge_index(item, position) for position, item in enumerate(items)]
@@ -66,7 +66,7 @@ def read_data(source: Any, node_level: bool) -> ReadData:
 
 
 def data_options(source: Any, structure: Structure, node_level: bool) -> dict[str, Any]:
-    """What a model for PyG data has to be given; see :attr:`~gpnn.nn.prepare.Prepared.options`."""
+    """Arguments of a model for PyG data; see :attr:`~gpnn.nn.prepare.Prepared.options`."""
     items = _items(source)
     if not items:
         raise InputError("There are no graphs to make a model for. Give the training graphs.")
@@ -89,7 +89,7 @@ def data_options(source: Any, structure: Structure, node_level: bool) -> dict[st
 
 
 def _check_scheme(data: Any, structure: Structure) -> None:
-    """Refuse data that the transform ``AddPartition`` partitioned by another scheme."""
+    """Reject data that the transform ``AddPartition`` partitioned by another scheme."""
     key = getattr(data, "part_scheme", None)
     if key is not None and int(key.flatten()[0]) != get_scheme(structure.scheme).key:
         raise InputError(
@@ -99,9 +99,9 @@ def _check_scheme(data: Any, structure: Structure) -> None:
 
 
 def batch_of(data: Any, model: GPNN) -> GraphBatch:
-    """One of PyG's batches, or one graph, as a model reads it: its own structure and parts.
+    """Convert a PyG batch or a single graph for a model, with the model's structure and parts.
 
-    Colours of the transform ``AddPartition`` are taken where they are there, else computed.
+    Colours from the transform ``AddPartition`` are used if present, otherwise computed.
     """
     if not is_a(data, "torch_geometric", "BaseData"):
         raise InputError(
@@ -144,7 +144,7 @@ def batch_of(data: Any, model: GPNN) -> GraphBatch:
 
 @contextmanager
 def _said_once(model: GPNN) -> Iterator[None]:
-    """Notes on the batches of a model, each kind of them once, not with every batch."""
+    """Show every category of warning about the batches of a model once, not for every batch."""
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         yield
@@ -155,7 +155,7 @@ def _said_once(model: GPNN) -> Iterator[None]:
 
 
 def _given_partition(data: Any, graphs: Graphs, scheme: str) -> Partition | None:
-    """The partition that the transform left in the data, or ``None``."""
+    """The partition that the transform stored in the data, or ``None``."""
     colours, key = data.get("part_colour"), data.get("part_scheme")
     if colours is None or key is None:
         return None
@@ -206,7 +206,7 @@ def _edge_index(item: Any, position: int = 0) -> IntArray:
 
 
 def _tensor(value: Any, what: str) -> Tensor:
-    """Numbers of any kind as a tensor of floats or of whole numbers."""
+    """Numbers of any kind as a tensor of floats or integers."""
     array = to_numpy(value, what)
     if array.dtype.kind in "ub":
         array = array.astype(np.int64)
@@ -214,7 +214,7 @@ def _tensor(value: Any, what: str) -> Tensor:
 
 
 def _values(items: list[Any], name: str) -> list[Tensor] | None:
-    """An attribute of all items; ``None`` where none has it."""
+    """An attribute of all items; ``None`` if none has it."""
     values: list[Any] = [item.get(name) for item in items]
     if all(value is None for value in values):
         return None
@@ -227,7 +227,7 @@ def _values(items: list[Any], name: str) -> list[Tensor] | None:
 
 
 def _column(items: list[Any], name: str, lengths: IntArray, of: str) -> Tensor | None:
-    """An attribute of all items under each other, as long in every graph as it has to be."""
+    """An attribute of all items, concatenated, after checking its length in every graph."""
     values = _values(items, name)
     if values is None:
         return None
@@ -273,7 +273,7 @@ def _targets(items: list[Any], sizes: IntArray, node_level: bool) -> Tensor | No
 
 
 def _more(items: list[Any]) -> dict[str, list[Any]]:
-    """Further attributes, of those names that every item has."""
+    """Further attributes that every item has."""
     if not items:
         return {}
     names = sorted(set(items[0].keys()) - set(_READ))
@@ -285,7 +285,7 @@ def _edge_fields(
     graphs: Graphs, src: IntArray, dst: IntArray, attributes: Tensor, floats: bool = False
 ) -> dict[str, Any]:
     """Attributes of given edges as labels or features of CSR entries; with ``floats`` they are
-    features, whatever they look like."""
+    always features."""
     values = attributes.numpy()
     labels, count = (None, None) if floats else labels_of(values, "edge_attr")
     if labels is not None:

@@ -1,4 +1,4 @@
-"""A linear map of its own for every group of neighbouring rows, in one differentiable step."""
+"""A separate linear map for every group of contiguous rows, as one differentiable operation."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _GroupedLinear(torch.autograd.Function):
 
 
 class _Backward(torch.autograd.Function):
-    """The gradient as a step of its own, which has a gradient too."""
+    """The gradient as a separate function, which is itself differentiable."""
 
     @staticmethod
     def forward(
@@ -118,9 +118,9 @@ def grouped_linear(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Tenso
     .. math::
         y_i = x_i W_j + b_j, \qquad start \le i < stop
 
-    Rows in no group come out as zero. Shapes: x [rows, f], weight [maps, f, o], bias [maps, o] or
-    ``None``, groups int [groups, 3] on the CPU → [rows, o]; all but the groups with a leading
-    dimension R if they are stacked.
+    Rows in no group become zero. Shapes: x [rows, f], weight [maps, f, o], bias [maps, o] or
+    ``None``, groups int [groups, 3] on the CPU → [rows, o]; all except the groups have a leading
+    dimension R if stacked.
     """
     x = x.to(weight.dtype)
     if torch.compiler.is_compiling():

@@ -16,11 +16,11 @@ from .part_weights import draw_parts
 __all__ = ["Head"]
 
 LIMIT = 5.0
-"""Standard deviations at which descriptors are cut off: rare ones vary little in training."""
+"""Standard deviations at which descriptors are clipped: rare ones vary little in training."""
 
 
 class Head(nn.Module):
-    r"""Readout and what follows it.
+    r"""Readout and output layers.
 
     .. math::
         z_G = \mathrm{readout}_{v \in G}\, h_v, \qquad
@@ -28,19 +28,19 @@ class Head(nn.Module):
             + \mathrm{norm}(x_G)\, D + a\big)\, B + b
 
     :math:`c_G` counts the connected components of every part, :math:`x_G` are the descriptors of
-    the graph where there are any, normalised and cut off at ±5. In node tasks :math:`z = h_v`, and
-    the counts of its graph join every vertex. A linear head ends before :math:`\sigma`.
+    the graph if there are any, normalised and clipped at ±5. In node tasks :math:`z = h_v`, and
+    every vertex gets the counts of its graph. A linear head ends before :math:`\sigma`.
 
     Args:
         inputs, hidden, outputs: widths; ``hidden`` is ``None`` for a linear head.
-        keys: of the parts whose components are counted, or ``None``.
+        keys: keys of the parts whose components are counted, or ``None``.
         node: whether outputs belong to vertices.
-        mean: whether the readout is a mean; else it is a sum.
+        mean: whether the readout is a mean; otherwise it is a sum.
         norm: whether :math:`z_G` is normalised.
         descriptors: width of :math:`x_G`, or 0.
 
     Shapes: blocks of features [..., n, width], together ``inputs`` wide → [..., graphs, outputs],
-    or [..., n, outputs] in the order of the input.
+    or [..., n, outputs] in input order.
     """
 
     def __init__(
@@ -86,18 +86,18 @@ class Head(nn.Module):
             draw_parts(self.counts, (0,), self.keys, uniform=bound)
 
     def forward(self, blocks: list[Tensor], batch: GraphBatch) -> Tensor:
-        """Block by block, so that no wide row is made for every vertex."""
+        """Read block by block, so that vertices need no concatenated row before the readout."""
         return self.finish(self.read(blocks, batch), batch)
 
     def finish(self, z: Tensor, batch: GraphBatch) -> Tensor:
-        """From z to the outputs."""
+        """Compute the outputs from z."""
         z = self.first_layer(z, batch)
         if self.first is None:
             return z
         return self.second(self.dropout(torch.relu(z), self._rows(batch)))
 
     def first_layer(self, z: Tensor, batch: GraphBatch) -> Tensor:
-        """What σ is applied to, or the outputs of a linear head."""
+        """The argument of σ, or the outputs of a linear head."""
         weight = batch.vertex_weight if self.node else batch.graph_weight
         if self.norm is not None:
             z = self.norm(z, weight)
@@ -112,7 +112,7 @@ class Head(nn.Module):
         return batch.vertex_id if self.node else batch.graph_id
 
     def read(self, blocks: list[Tensor], batch: GraphBatch) -> Tensor:
-        """z of every graph, or of every vertex in the order of the input."""
+        """z of every graph, or of every vertex in input order."""
         if self.node:
             assert batch.order is not None
             return torch.cat([batch.order.sum(block) for block in blocks], dim=-1)
@@ -122,7 +122,7 @@ class Head(nn.Module):
     def _beside(
         self, batch: GraphBatch, dtype: torch.dtype, weight: Tensor | None
     ) -> Tensor | None:
-        """What joins the readout: counts of components and descriptors."""
+        """The terms added to that of the readout: component counts and descriptors."""
         counted = self._counted(batch, dtype, weight)
         if self.given is None or self.given_norm is None:
             return counted

@@ -1,4 +1,4 @@
-"""Which graphs of a set an index names, as NumPy reads it."""
+"""Converts an index with NumPy's semantics to numbers of graphs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def graph_numbers(index: Any, count: int) -> NDArray[np.int64]:
     """Numbers of graphs, 0 to count - 1.
 
     Args:
-        index: a slice, a boolean mask with one entry per graph, or whole numbers, negative ones
-            counted from the end; ``None`` for all.
+        index: a slice, a boolean mask with one entry per graph, or integers, where negative ones
+            count from the end; ``None`` for all.
     """
     if index is None:
         return np.arange(count)

@@ -24,14 +24,14 @@ class PairMLP(nn.Module):
     .. math::
         \varphi(a, b) = \mathrm{ReLU}\big(\mathrm{norm}(a W_1 + b W_2)\big)\, W_3 + c
 
-    (or a sine in place of the ReLU). Both first maps are taken of every row of an α table at once,
-    since rows are in many tuples. The last map is linear, so it is taken of sums over tuples: a
-    class of n tuples gets n times c.
+    (or a sine instead of the ReLU). Both first maps are applied once to every row of an α table,
+    since a row occurs in many tuples. The last map is linear, so it is applied to sums over tuples:
+    a class of n tuples gets n times c.
 
     Shapes: :meth:`members`: α table [..., rows, f] → [..., 2 · rows, f], row 2r for r as the first
     member of a tuple and 2r + 1 as the second; forward: their sums [..., tuples, f], weights
-    [..., tuples] → the hidden layer, [..., tuples, f]; :meth:`finish`: sums of these and how many
-    each is of, [..., classes, f] and [..., classes, 1] → [..., classes, f].
+    [..., tuples] → the hidden layer, [..., tuples, f]; :meth:`finish`: sums of these and their
+    numbers of terms, [..., classes, f] and [..., classes, 1] → [..., classes, f].
     """
 
     def __init__(self, features: int, sine: bool = False) -> None:
@@ -62,14 +62,14 @@ class PairMLP(nn.Module):
 
 
 class PairMessage(nn.Module):
-    r"""A message that reads β and α of a pair together:
+    r"""A message that reads β and α of a pair jointly:
 
     .. math::
         m_v = \Big(\sum_{u \in N_d(v)} \mathrm{ReLU}\big(\beta_u B + \alpha_{vu} A + c\big)\Big)\, C
 
-    Equation 3 hashes the multiset of *pairs* (β_u, α_vu). A sum of linear maps is a sum over β and
-    a sum over α: which β came with which α is lost. The ReLU keeps them together. The message is
-    formed pair by pair, so it costs a row for every pair, not for every class.
+    Equation 3 hashes the multiset of *pairs* (β_u, α_vu). A sum of linear maps splits into a sum
+    over β and a sum over α, which loses the pairing; the ReLU preserves it. The message is computed
+    pair by pair, so it costs one row per pair, not per class.
 
     Shapes: :meth:`of_alpha`: α table [..., rows, f] → its rows times A; forward: the hidden layer
     of θ [..., n, f], that table, the pairs → [..., n, f].
@@ -97,7 +97,7 @@ class PairMessage(nn.Module):
     def forward(
         self, hidden: Tensor, theta: nn.Linear, of_alpha: Tensor, own: Segments, pairs: PairRows
     ) -> Tensor:
-        """``theta`` is the map from the hidden layer to β: two maps in a row are one."""
+        """``theta`` is the map from the hidden layer to β; the two linear maps are composed."""
         weight = self.beta.weight @ theta.weight
         bias = (self.beta.weight @ theta.bias.unsqueeze(-1)).squeeze(-1) + self.beta.bias
         of_beta = linear(hidden, weight, bias)
@@ -108,7 +108,7 @@ class PairMessage(nn.Module):
 
 
 def _flat(x: Tensor) -> Tensor:
-    """Rows of all replicas, one after another."""
+    """The rows of all replicas, concatenated."""
     return x if x.dim() == 2 else x.flatten(0, -2)
 
 
@@ -120,7 +120,7 @@ def _by_class(x: Tensor, pairs: AlphaRound) -> Tensor:
 
 
 def _taken(sums: Tensor, pairs: AlphaRound) -> Tensor:
-    """Sums of classes, followed by those that they share, as sums of classes alone."""
+    """Add shared sums to the sums of classes; ``sums`` holds those of classes, then shared ones."""
     if pairs.takes is None:
         return sums
     own = len(pairs.tuples.ptr) - 1
@@ -142,33 +142,33 @@ class InteractionLayer(nn.Module):
     :math:`m_v` is the message of :class:`PairMessage`. ``combine="linear"`` leaves it out, as the
     paper's appendix does.
 
-    α is held once per class of pairs with equal structure, not once per pair (see
-    :mod:`gpnn.graph.classes`): the same numbers for a fraction of the work. Normalisation weighs
-    every class with the pairs it stands for.
+    α is stored once per class of structurally equal pairs, not once per pair (see
+    :mod:`gpnn.graph.classes`), which gives the same values at a fraction of the cost. Normalisation
+    weights every class by its number of pairs.
 
     Departures from the printed formulas: the appendix sums :math:`\alpha_{vw} + \alpha_{vw}`, a
-    slip for :math:`\alpha_{vw} + \alpha_{uw}`, which even corrected is not injective on pairs.
+    typo for :math:`\alpha_{vw} + \alpha_{uw}`; even the corrected sum is not injective on pairs.
     ``pair_update="sum"`` is that corrected sum, :math:`\varphi(a, b) = a + b`; the default
-    ``"tuple"`` takes an MLP of the concatenation, faithful to Equation 2. :math:`W_j` is kept as
+    ``"tuple"`` applies an MLP to the concatenation, as in Equation 2. :math:`W_j` is stored as
     three blocks: for β, for α, and for p_j, whose product is a bias of the part.
 
-    Which pairs are learned (E^δ) and how far N_d reaches is settled when graphs are prepared
-    (:func:`~gpnn.nn.prepare.prepare`, ``interactions`` and ``d``); the batch carries it.
+    The learned pairs (E^δ) and the radius of N_d are fixed when graphs are prepared
+    (:func:`~gpnn.nn.prepare.prepare`, ``interactions`` and ``d``) and stored in the batch.
 
     Args:
         features: width of α, β and γ.
-        keys: of the parts, the reserved one for unseen colours last, see
+        keys: keys of the parts, with the reserved part for unseen colours last, see
             :func:`~gpnn.nn.part_weights.part_keys`, [parts].
         pair_update: ``"tuple"`` or ``"sum"``.
-        part_weights: what of :math:`W_j` belongs to a part: ``own``, ``basis`` or ``scaled``, see
-            :class:`~gpnn.nn.parts.PartLinear`.
+        part_weights: which parameters of :math:`W_j` a part has: ``own``, ``basis`` or ``scaled``,
+            see :class:`~gpnn.nn.parts.PartLinear`.
         combine: ``"pairwise"`` or ``"linear"``.
-        sine: whether φ and ψ have a sine in place of the ReLU. A ReLU is linear nearly everywhere:
-            two multisets of vectors that lie close together, with equal sums, stay equal. Classes
-            come closer with every round, so pairs of graphs that need ten rounds are lost in
-            rounding; a sine of several periods keeps them apart.
+        sine: whether φ and ψ use a sine instead of the ReLU. A ReLU is linear almost everywhere,
+            so two multisets of nearby vectors with equal sums stay equal. Classes get closer with
+            every round, so differences between graphs that need ten rounds are lost to rounding; a
+            sine over several periods preserves them.
 
-    Shapes: γ [n, features], α table of the round before [rows, features] → γ', α table.
+    Shapes: γ [n, features], α table of the previous round [rows, features] → γ', α table.
     """
 
     def __init__(
@@ -208,16 +208,16 @@ class InteractionLayer(nn.Module):
     def forward(
         self, gamma: Tensor, alpha: Tensor, start: Tensor, batch: GraphBatch, layer: int
     ) -> tuple[Tensor, Tensor]:
-        """All three equations in round ``layer``, counted from 0; ``alpha`` is the α table of the
-        round before, ``start`` its start rows."""
+        """Apply all three equations in round ``layer``, counted from 0; ``alpha`` is the α table of
+        the previous round, ``start`` its start rows."""
         table, of_alpha = self.interactions(alpha, start, batch.rounds[layer])
         return self.combine(gamma, of_alpha, batch.layer(layer), batch.rounds[layer].own), table
 
     def interactions(
         self, alpha: Tensor, start: Tensor, pairs: AlphaRound
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """The α table of this round, and what Equation 3 reads of it: the sum of every vertex, and
-        the table as messages read it. Neither depends on γ."""
+        """The α table of this round, and the inputs of Equation 3 computed from it: the sum of
+        every vertex, and the mapped table for messages. Neither depends on γ."""
         table = torch.cat([self.interact(alpha, pairs), start], dim=-2)
         by_class = self.alpha_map(table, pairs.part, pairs.groups, self.omega)
         summed = pairs.pairs.sum(by_class)
@@ -232,7 +232,7 @@ class InteractionLayer(nn.Module):
         batch: GraphBatch | SampledRows,
         own: Segments | None,
     ) -> Tensor:
-        """γ' from γ and what Equation 3 reads of α; ``own``: the row of α of every pair."""
+        """γ' from γ and the inputs of Equation 3 from α; ``own``: the α row of every pair."""
         assert batch.near is not None and batch.part is not None and batch.groups is not None
         near = batch.neighbours.sum(gamma, onto=batch.inner(gamma), factor=1 + self.epsilon)
         hidden = self.beta.before_second(near, batch.inner_weight)

@@ -1,20 +1,20 @@
 r"""A GPNN that learns its parts: λ(v) = argmax_j s_θ(φ(v))_j, trained end to end.
 
 Graphs are prepared under the scheme ``profile``, the discretised φ itself. Its cells refine the
-parts of every λ = s(φ), and with ``edges`` or ``pairs`` so do its classes of pairs: α stays an
-exact look-up while λ changes, and nothing is numbered again. A parameter of the k parts becomes one
-of the cells by the assignment :math:`P` [cells, k],
+parts of every λ = s(φ), and with ``edges`` or ``pairs`` so do its classes of pairs: α remains an
+exact look-up while λ changes, and nothing is renumbered. The assignment :math:`P` [cells, k] maps
+parameters of the k parts to parameters of the cells,
 
 .. math::
     W_c = \sum_j P_{cj} W_j, \qquad
     \lambda_E(c, c') = \sum_{ij} P_{ci} P_{c'j}\, T_{i,\, kind(i, j),\, j},
 
-where the kind of an edge is *within* for i = j and *cross* else: an edge is cross with weight
-:math:`1 - \sum_j P_{cj} P_{c'j}`. For the first 60 % of a training P is soft, the softmax of the
-scores over a temperature that falls from 1 to 0.05; scores start small, so that all cells start
-alike and a cell is not held by the part that it was drawn into. Then, and whenever the network is
-measured, P is the one-hot argmax; backward it is the softmax (straight-through), so that what is
-trained is what is kept.
+where the kind of an edge is *within* for i = j and *cross* otherwise: an edge is cross with weight
+:math:`1 - \sum_j P_{cj} P_{c'j}`. For the first 60 % of training, P is soft: the softmax of the
+scores divided by a temperature that falls from 1 to 0.05. Scores start small, so that all cells
+start alike and no cell is tied to its initial part. After that, and whenever the network is
+evaluated, P is the one-hot argmax, with the gradient of the softmax (straight-through), so that the
+trained network is the one that is kept.
 
 :meth:`LearnedGPNN.plain` is the same network as an ordinary GPNN of k parts.
 """
@@ -42,17 +42,17 @@ from .parts import KINDS, PairEmbedding
 __all__ = ["CELLS", "Assignment", "LearnedGPNN", "LearnedPairs", "spread"]
 
 CELLS = 1_024
-"""Cells of the profile, at most."""
+"""Maximum number of cells of the profile."""
 SOFT = 0.6
-"""The share of a training in which parts are soft."""
+"""The fraction of training in which parts are soft."""
 COLD = 0.05
-"""The temperature at its end."""
+"""The temperature at the end of that phase."""
 WITHIN, CROSS = 1, 2
 
 
 class Assignment(nn.Module):
-    """s_θ: from the profiles of the cells to scores of the k parts, [cells, k]. In double
-    precision, so that the plain function gives the same parts.
+    """s_θ: maps the profiles of the cells to scores of the k parts, [cells, k]. Computed in double
+    precision, so that the exported scheme gives the same parts.
 
     Shapes: [..., cells + 1, parts + 1], the reserved cell and part last.
     """
@@ -82,7 +82,7 @@ class Assignment(nn.Module):
 
     @torch.no_grad()
     def standardise(self, seen: Tensor) -> None:
-        """Read profiles relative to those of some cells, those that training meets."""
+        """Standardise profiles by those of the cells seen in training."""
         logs = torch.log1p(self.cells[seen].double())
         spread = logs.std(0, correction=0)
         self.shift.copy_(logs.mean(0))
@@ -116,7 +116,7 @@ class Assignment(nn.Module):
 
 
 class LearnedPairs(PairEmbedding):
-    """λ_E of cells, by the assignment; ``assigned`` is put in place for every batch."""
+    """λ_E of cells under the assignment; ``assigned`` is set for every batch."""
 
     assigned: Tensor
 
@@ -143,8 +143,8 @@ class LearnedGPNN(GPNN):
     """A GPNN of k parts that reads batches prepared under ``profile``.
 
     Args:
-        config: of the k parts (``parts`` = k + 1), ``interactions`` edges or pairs.
-        base: a module of your own, if any.
+        config: configuration for the k parts (``parts`` = k + 1), ``interactions`` edges or pairs.
+        base: a custom base module, if any.
         cells: the profiles of all graphs.
     """
 
@@ -184,11 +184,11 @@ class LearnedGPNN(GPNN):
         return out
 
     def _again(self, _batch: GraphBatch, _like: Tensor, /) -> bool:
-        return False  # the parameters of cells are there during a call alone
+        return False  # the parameters of cells exist only during a call
 
     @torch.no_grad()
     def plain(self) -> tuple[GPNN, LearnedScheme]:
-        """The same network as an ordinary GPNN under the scheme that was learned."""
+        """The same network as an ordinary GPNN under the learned scheme."""
         learned = self.assignment.learned()
         structure = replace(self.config.structure, scheme=learned.scheme.name)
         known = Vocabulary(learned.scheme.name, np.arange(learned.parts)[:, None])
@@ -200,7 +200,7 @@ class LearnedGPNN(GPNN):
 
 
 def spread(assigned: Tensor, value: Tensor, dim: int) -> Tensor:
-    """A parameter of parts as one of cells: Σ_j P_cj W_j along a dimension."""
+    """Map a parameter of parts to one of cells: Σ_j P_cj W_j along a dimension."""
     moved = value.movedim(dim, assigned.dim() - 2)
     rest = moved.shape[assigned.dim() - 1 :]
     out = assigned @ moved.flatten(assigned.dim() - 1) if rest else (assigned @ moved[..., None])

@@ -1,4 +1,4 @@
-"""A linear map that may be stacked."""
+"""A linear map that supports stacked replicas."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Linear", "linear"]
 
 
 class Linear(nn.Linear):
-    """:func:`linear` with weight and bias of its own."""
+    """:func:`linear` as a module."""
 
     def forward(self, x: Tensor) -> Tensor:
         return linear(x, self.weight, self.bias)
@@ -25,7 +25,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     r""":math:`y = x W^T + b`, also for stacked replicas.
 
     Shapes: x [rows, f], weight [o, f], bias [o] → [rows, o], all with a leading dimension R if
-    they are stacked.
+    stacked.
     """
     if weight.dim() == 2:
         return functional.linear(x, weight, bias)
@@ -38,7 +38,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 class _Stacked(torch.autograd.Function):
-    """The same by kernels that take rows in short spans, which keeps a GPU busy."""
+    """The same with kernels that process rows in short spans, which keeps a GPU busy."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

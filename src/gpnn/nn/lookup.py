@@ -16,8 +16,8 @@ DENSE_BELOW = 512
 
 
 class _Lookup(torch.autograd.Function):
-    """A stacked table; the gradient is a product with the one-hot rows, so that many rows that
-    meet in one place do not wait for each other."""
+    """Look-up in a stacked table. The gradient of a small table is a product with one-hot rows, so
+    that rows with equal indices need not wait for each other."""
 
     @staticmethod
     def forward(ctx: Any, table: Tensor, index: Tensor) -> Tensor:
@@ -57,7 +57,7 @@ def lookup(table: Tensor, index: Tensor) -> Tensor:
     """Rows ``index`` of the table.
 
     Shapes: table [rows, f], index [n] → [n, f]; stacked: table [R, rows, f], index [R, n], or [n]
-    for all replicas alike → [R, n, f].
+    for all replicas → [R, n, f].
     """
     if table.dim() == 2:
         return functional.embedding(index, table)

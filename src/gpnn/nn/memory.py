@@ -1,4 +1,4 @@
-"""How much of a large batch a step holds at a time."""
+"""Decides how much of a large batch a step keeps in memory at a time."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ["fits_often", "recomputes", "tuple_chunk"]
 LIVE_ROWS = 6
 """Rows of the network's width that a tuple (α_vw, α_uw) keeps alive in a training step."""
 MOST, CHUNK = 2**31, 2**28
-"""Bytes of such rows that a layer may hold on a CPU, and of a chunk where it may not. On a GPU it
-may hold what is free there."""
+"""Maximum bytes of these rows in a layer on a CPU, and bytes of a chunk if there are more. On a GPU
+the limit is the free memory."""
 VERTEX_ROWS, CLASS_ROWS = 20, 10
-"""Rows that a vertex keeps alive in every layer, base GNN included, and a class in its own."""
+"""Rows that a vertex keeps alive in every layer, including the base GNN, and a class in its own."""
 
 
 def tuple_chunk(tuples: int, like: Tensor) -> int | None:
-    """How many tuples a layer may hold at a time where it may not hold all, or ``None``. The chunks
-    are the same on every CPU, so results do not depend on what else runs there.
+    """The number of tuples that a layer may hold at a time, or ``None`` if it may hold all. Chunks
+    are the same on every CPU, so results do not depend on other programs.
 
-    Stacked replicas and several processes take all tuples at once, or are refused.
+    Stacked replicas and several processes take all tuples at once, or raise an error.
     """
     if torch.compiler.is_compiling():
         return None
@@ -49,8 +49,8 @@ def tuple_chunk(tuples: int, like: Tensor) -> int | None:
 
 
 def recomputes(batch: GraphBatch, width: int, like: Tensor) -> bool:
-    """Whether a network keeps only what its layers hand on to each other, because what else a step
-    would keep is more than half of the memory that is free."""
+    """Whether a network keeps only the inputs and outputs of its layers, because a step would
+    otherwise keep more than half of the free memory."""
     if torch.compiler.is_compiling() or like.dim() > 2 or not torch.is_grad_enabled():
         return False
     need = _kept_bytes(batch, width, like)
@@ -58,15 +58,15 @@ def recomputes(batch: GraphBatch, width: int, like: Tensor) -> bool:
 
 
 def _kept_bytes(batch: GraphBatch, width: int, like: Tensor) -> int:
-    """About what a step keeps of vertices and classes until the gradient is taken."""
+    """Approximate bytes that a step keeps of vertices and classes until the backward pass."""
     rows = sum(CLASS_ROWS * len(one.weight) + VERTEX_ROWS * batch.num_nodes for one in batch.rounds)
     return rows * width * like.element_size()
 
 
 def fits_often(batch: GraphBatch, width: int, like: Tensor, replicas: int = 1) -> bool:
-    """Whether there is room for all memory that steps over this batch ever take if none of it is
-    given back to the system in between: where it was measured, less than twice what a step keeps
-    and once more what the batch holds."""
+    """Whether there is room for all memory that steps over this batch ever allocate if none of it
+    is returned to the system in between. Where measured, that was less than twice what a step
+    keeps, plus the size of the batch."""
     tensors = (leaf for leaf in tree_leaves(batch) if isinstance(leaf, Tensor))
     held = sum(leaf.numel() * leaf.element_size() for leaf in tensors)
     need = held + 2 * replicas * _kept_bytes(batch, width, like)

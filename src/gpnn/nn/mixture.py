@@ -1,17 +1,18 @@
-r"""A GPNN of several schemes at once, ``mix:core,degree``: a convex mixture of what they compute.
+r"""A GPNN with several schemes, ``mix:core,degree``: a convex combination of their results.
 
 .. math::
     \gamma^{(0)}_v = x_v + \sum_m w_{0m}\, c_{m, \lambda_m(v)}, \qquad
     \gamma^{(l)}_v = \mathrm{block}\Big(\sum_m w_{lm}\, \gamma^{(l)}_{m,v}\Big), \qquad
     w_l = \mathrm{softmax}(a_l / T)
 
-:math:`\gamma^{(l)}_m` is Equation 3 under the scheme :math:`\lambda_m`, of the one
-:math:`\gamma^{(l-1)}`, with weights and an α of its own. The :math:`a_l` are learned; the
-temperature T falls from 1 to 0.02 over the epochs, so that one scheme or a few win in every layer.
+:math:`\gamma^{(l)}_m` is Equation 3 under the scheme :math:`\lambda_m`, applied to the shared
+:math:`\gamma^{(l-1)}`, with separate weights and a separate α. The :math:`a_l` are learned; the
+temperature T falls from 1 to 0.02 during training, so that one or a few schemes dominate every
+layer.
 
 Graphs are prepared under the common refinement of the schemes. Its cells refine the parts of every
 :math:`\lambda_m`, and with ``edges`` or ``pairs`` so do its classes of pairs: a parameter of parts
-becomes one of cells as in :mod:`gpnn.nn.learned`, with an assignment that is fixed.
+is mapped to one of cells as in :mod:`gpnn.nn.learned`, with a fixed assignment.
 """
 
 from __future__ import annotations
@@ -41,20 +42,20 @@ from .parts import PairEmbedding
 __all__ = ["MixedGPNN", "make_gpnn"]
 
 COLD = 0.02
-"""The temperature at the end of a training."""
+"""The temperature at the end of training."""
 
 
 def make_gpnn(config: GPNNConfig, base: nn.Module | None, vocabulary: Vocabulary) -> GPNN:
-    """The network of a configuration: of one scheme, or of a mixture."""
+    """Create the network of a configuration, with one scheme or a mixture."""
     if config.gpnn and mixed_schemes(config.structure.scheme):
         return MixedGPNN(config, base, vocabulary)
     return GPNN(config, base, vocabulary)
 
 
 class _Member(nn.Module):
-    """What belongs to one scheme: colours, λ_E and layers, by its own parts.
+    """The parameters of one scheme: colours, λ_E and layers, indexed by its parts.
 
-    ``assigned`` [cells + 1, parts + 1] says which part a cell lies in, the reserved ones last.
+    ``assigned`` [cells + 1, parts + 1] maps cells to parts, with the reserved ones last.
     """
 
     assigned: Tensor
@@ -84,7 +85,7 @@ class _Member(nn.Module):
         draw_parts(self.colour, (0,), self.keys, normal=1.0)
 
     def forward(self, part: str, *given: Any) -> Any:
-        """A part of the network, with parameters of cells in place of those of parts."""
+        """Call a piece of the network; used with parameters of cells instead of parts."""
         if part == "colour":
             return lookup(self.colour, given[0])
         if part == "pair":
@@ -92,7 +93,7 @@ class _Member(nn.Module):
         return getattr(self.layers[given[0]], part)(*given[1:])
 
     def of_cells(self) -> dict[str, Tensor]:
-        """The parameters of parts as those of cells."""
+        """The parameters of parts, mapped to parameters of cells."""
         values = {"pair.assigned": self.assigned}
         for path, module in self.named_modules():
             for name, dims in getattr(module, "part_dims", {}).items():
@@ -103,13 +104,13 @@ class _Member(nn.Module):
         return values
 
     def parts_of(self, cells: Tensor) -> Tensor:
-        """The parts that these cells lie in, ascending."""
+        """The parts that contain these cells, ascending."""
         return self.assigned[cells].argmax(-1).unique()
 
 
 class _Round:
-    """A layer of all members, as :class:`~gpnn.nn.layer.InteractionLayer`; α tables lie side by
-    side."""
+    """A layer of all members, with the interface of :class:`~gpnn.nn.layer.InteractionLayer`; α
+    tables are concatenated."""
 
     def __init__(self, members: list[Any], weight: Tensor, number: int) -> None:
         self.members, self.weight, self.number = members, weight, number
@@ -147,12 +148,12 @@ def mixed(weight: Tensor, each: list[Tensor]) -> Tensor:
 
 
 class MixedGPNN(GPNN):
-    """A GPNN of several schemes.
+    """A GPNN with several schemes.
 
     Args:
-        config: ``structure.scheme`` is a mixture, ``parts`` the cells of all its schemes together
-            and the reserved one; ``interactions`` edges or pairs, no component feature.
-        base: a module of your own, if any.
+        config: ``structure.scheme`` is a mixture, ``parts`` the number of joint cells of its
+            schemes plus the reserved one; ``interactions`` edges or pairs, no component feature.
+        base: a custom base module, if any.
         vocabulary: the cells.
     """
 
@@ -164,7 +165,7 @@ class MixedGPNN(GPNN):
                 f"The schemes of {config.structure.scheme} make {vocabulary.size:,} cells "
                 f"together, and a mixture takes {CELLS:,}. Leave out the one with the most parts."
             )
-        super().__init__(replace(config, parts=2), base)  # members take the place of its parts
+        super().__init__(replace(config, parts=2), base)  # members replace its parts
         self.config = config
         self._set_colours(vocabulary)
         del self.colour, self.pair, self.layers
@@ -222,7 +223,7 @@ class MixedGPNN(GPNN):
 
     @torch.no_grad()
     def described(self) -> dict[str, Any]:
-        """The schemes and their weights, of γ at the start and of every layer."""
+        """The schemes and their weights, for the initial γ and for every layer."""
         weights = self.weights().double()
         return {
             "schemes": list(mixed_schemes(self.config.structure.scheme)),
@@ -232,7 +233,7 @@ class MixedGPNN(GPNN):
 
     @torch.no_grad()
     def forget_cells(self, unseen: Tensor) -> None:
-        """Cells that training will not meet lie in the reserved parts, [cells + 1]."""
+        """Assign cells that do not occur in training, [cells + 1], to the reserved parts."""
         seen = (~unseen).nonzero().flatten()
         for member in self.members:
             assert isinstance(member, _Member)

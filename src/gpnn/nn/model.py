@@ -44,21 +44,21 @@ class GPNN(nn.Module):
         y_G = \mathrm{head}\Big(\mathrm{readout}_{v \in G}\, h_v,\; c_G\Big)
 
     :math:`\gamma^{(l)}` comes from :class:`~gpnn.nn.layer.InteractionLayer`, :math:`h^{gnn}` from
-    the base GNN where there is one, :math:`c_G` counts the connected components of every part
+    the base GNN if there is one, :math:`c_G` counts the connected components of every part
     (:class:`~gpnn.nn.head.Head`). With ``jump="cat"`` all :math:`\gamma^{(1)}, \dots,
-    \gamma^{(L)}` are concatenated. γ passes a batch normalisation after every layer, which the
-    paper does not mention: its sums over parts grow with degree. With ``join="inside"`` there is
-    one kind of feature: in every layer γ takes up what the interactions and what the base's
-    convolution make of it, and :math:`h_v` is γ.
+    \gamma^{(L)}` are concatenated. γ is batch-normalised after every layer, because its sums over
+    parts grow with degree; the paper does not mention this. With ``join="inside"`` the
+    interactions and the base share features: in every layer both the interactions and the
+    convolution of the base read γ and add to it, and :math:`h_v` is γ.
 
     Args:
-        config: the shape of the network; or give its fields by name, as in
+        config: the configuration of the network; alternatively pass its fields by name, as in
             ``GPNN(base="gin", outputs=2, **ready.options)``.
-        base: the name of a base GNN or a module of your own, ``forward(x, edge_index) -> [n,
-            out_channels]`` (``config.base`` is then "custom"). Where ``forward`` has a parameter
-            ``edge_attr``, it gets float edge features as they are, labels as one-hot rows.
-        vocabulary: the parts that it knows; graphs that are cut into others are refused. It is part
-            of ``state_dict``.
+        base: the name of a base GNN or a custom module, ``forward(x, edge_index) -> [n,
+            out_channels]`` (``config.base`` is then "custom"). If ``forward`` has a parameter
+            ``edge_attr``, it receives float edge features unchanged and labels as one-hot rows.
+        vocabulary: the parts that the model knows; graphs prepared with another vocabulary are
+            rejected. Stored in ``state_dict``.
 
     Shapes: a :class:`~gpnn.nn.batch.GraphBatch`, or PyG's ``Data`` or ``Batch``, with n vertices →
     [graphs, outputs] or [n, outputs].
@@ -75,7 +75,7 @@ class GPNN(nn.Module):
     ) -> None:
         super().__init__()
         self.noted: set[type[Warning]] = set()
-        """Kinds of notes on PyG batches that were given, so that each is given once."""
+        """Categories of warnings about PyG batches already shown, so that each is shown once."""
         if config is None:
             named = "custom" if isinstance(base, nn.Module) else base
             if vocabulary is not None:
@@ -157,12 +157,12 @@ class GPNN(nn.Module):
 
     @classmethod
     def for_data(cls, source: Any, node_level: bool = False, **options: Any) -> GPNN:
-        """A model for PyG data: their parts, and the width of their features.
+        """Create a model for PyG data, with its parts and the width of its features.
 
         Args:
-            source: the graphs it will be trained on, as :func:`~gpnn.nn.prepare.prepare` takes
-                them. Colours that none of them has are unseen to the model.
-            options: fields of :class:`~gpnn.nn.config.GPNNConfig`, ``outputs`` among them, and
+            source: the training graphs, as :func:`~gpnn.nn.prepare.prepare` takes them. Colours
+                that occur in none of them are unseen to the model.
+            options: fields of :class:`~gpnn.nn.config.GPNNConfig`, including ``outputs``, and
                 ``base``.
         """
         from .from_pyg import data_options
@@ -200,7 +200,7 @@ class GPNN(nn.Module):
 
     @property
     def vocabulary(self) -> Vocabulary | None:
-        """The parts that it knows, or ``None`` where it was not told which they are."""
+        """The parts that the model knows, or ``None`` if it was created without a vocabulary."""
         if not self.part_colours.shape[-1]:
             return None
         return Vocabulary(self.config.structure.scheme, self.part_colours.cpu().numpy())
@@ -254,16 +254,16 @@ class GPNN(nn.Module):
             draw_parts(self.colour, (0,), self._keys(), normal=1.0)
 
     def keep_parts(self, kept: Tensor) -> None:
-        """Drop all parts but these, numbers in ascending order with the reserved one last: colours
-        of the others become unseen."""
+        """Drop all parts except ``kept``, part numbers in ascending order with the reserved part
+        last. Colours of dropped parts become unseen."""
         self._drop_parts(kept)
         self.config = replace(self.config, parts=len(kept))
         self.part_colours = self.part_colours[kept[:-1]]
         self._name_parts()
 
     def anneal(self, step: Tensor, steps: int) -> None:
-        """Told before a training of so many steps; ``step`` [1] is counted up in place. For
-        networks whose parts or schemes harden."""
+        """Called before training with the number of steps; ``step`` [1] is incremented in place.
+        For networks that anneal their parts or schemes."""
 
     def _drop_parts(self, kept: Tensor) -> None:
         keep_parts(self, kept)
@@ -276,7 +276,7 @@ class GPNN(nn.Module):
         return piece(self._again(batch, blocks[0]), self.head, blocks, batch)
 
     def embed(self, batch: GraphBatch) -> Tensor:
-        """h_v of every vertex, [n, features], in the batch's own order (sorted by part)."""
+        """h_v of every vertex, [n, features], in the internal order of the batch (by part)."""
         if isinstance(self.base, Peer) and not isinstance(self.base, VertexPeer):
             raise InputError(
                 f"{self.base.name} has features of graphs, not of vertices: it can be neither "
@@ -294,14 +294,14 @@ class GPNN(nn.Module):
         return batch_of(batch, self)
 
     def _encoded(self, batch: GraphBatch) -> Tensor:
-        """Features of the vertices, in the width of the network unless they are read as is."""
+        """Vertex features, mapped to the width of the network if there is an encoder."""
         x = batch.features if self.encoder is None else self.encoder(batch.features)
         if self.walks is not None:
             x = x + self.walks(batch.walks, batch.vertex_weight)
         return x
 
     def _embedded(self, batch: GraphBatch) -> list[Tensor]:
-        """h_v as the blocks of features that it is made of."""
+        """h_v as a list of blocks of features."""
         x = self._encoded(batch)
         if not self.config.gpnn:
             return [self._run_base(x, batch)]
@@ -327,7 +327,7 @@ class GPNN(nn.Module):
         x = batch.features if self.config.encoder is None else x
         if not isinstance(self.base, StackedGNN):
             return self._run_own_base(x, batch)
-        if batch.base_layers:  # the first rows are the nearest
+        if batch.base_layers:  # vertices near the roots come first
             x = x[: len(batch.base_layers[0].neighbours.back_ptr) - 1]
         return self.base(x, batch, self._encoded_edges(batch), self._again(batch, x))
 
@@ -335,7 +335,7 @@ class GPNN(nn.Module):
         return recomputes(batch, self.config.hidden, like)
 
     def _peer_rows(self, peer: Peer, x: Tensor, batch: GraphBatch) -> Tensor:
-        """Rows of vertices, or of graphs, whichever the peer has."""
+        """Rows of vertices or of graphs, depending on the peer."""
         if batch.cells is None:
             raise InputError(
                 f"The graphs were prepared without what {peer.name} reads. Prepare them with "
@@ -346,7 +346,7 @@ class GPNN(nn.Module):
         return read(x, batch, encode)
 
     def _encoded_cells(self, rows: CellRows) -> Tensor:
-        """Edges that cells carry."""
+        """Encoded edges that cells carry."""
         assert self.edge_encoder is not None and rows.label is not None
         given = rows.label.unsqueeze(-1) if rows.features is None else rows.features
         out: Tensor = self.edge_encoder(given)
@@ -362,7 +362,7 @@ class GPNN(nn.Module):
         return out
 
     def _run_own_base(self, x: Tensor, batch: GraphBatch) -> Tensor:
-        """A module of the user's: one network at a time, real vertices and edges alone."""
+        """Run a custom base module, without stacked replicas and without padding."""
         assert self.base is not None and batch.edges is not None and batch.vertex_weight is None
         given: dict[str, Tensor] = {}
         if "edge_attr" in inspect.signature(self.base.forward).parameters:
@@ -430,14 +430,14 @@ class GPNN(nn.Module):
         of_alpha: tuple[Tensor, ...],
         batch: GraphBatch,
     ) -> Tensor:
-        """γ' of a layer: Equations 1 and 3, then what surrounds them."""
+        """γ' of a layer: Equations 1 and 3, then the surrounding block."""
         rows = batch.layer(number)
         new = layer.combine(gamma, of_alpha, rows, batch.rounds[number].own)
         out: Tensor = self.blocks[number](rows.own(gamma), new, rows)
         return out
 
     def _check(self, batch: GraphBatch) -> None:
-        """Refuse graphs that were prepared for another model."""
+        """Reject graphs that were prepared for another model."""
         layers = self.config.structure.layers
         if len(batch.rounds) < layers:
             raise InputError(

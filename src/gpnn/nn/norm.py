@@ -1,4 +1,4 @@
-"""Batch normalisation that counts every row as often as it stands for something."""
+"""Weighted batch normalisation: a row counts as many times as the items that it represents."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = [
 ]
 
 FLAT = 32.0
-"""Roundings of the mean, as a share of it, up to which a standard deviation is none."""
+"""A standard deviation below this many rounding errors of the mean counts as zero."""
 SINE = 4.0
-"""The first scale of a normalisation before a sine: how many radians a standard deviation is."""
+"""Initial scale of a normalisation before a sine, in radians per standard deviation."""
 
 
 def activated(norm: WeightedBatchNorm, x: Tensor, weight: Tensor | None, sine: bool) -> Tensor:
-    """Normalised, then ReLU or sine."""
+    """Normalise, then apply ReLU or sine."""
     if not sine:
         out: Tensor = norm(x, weight, relu=True)
         return out
@@ -40,7 +40,7 @@ def activated(norm: WeightedBatchNorm, x: Tensor, weight: Tensor | None, sine: b
 
 @torch.no_grad()
 def spread_out(norm: WeightedBatchNorm) -> None:
-    """Start a normalisation that goes before a sine: several periods, phases of all kinds."""
+    """Initialise a normalisation before a sine: several periods, uniformly distributed phases."""
     norm.weight.fill_(SINE)
     nn.init.uniform_(norm.bias, -math.pi, math.pi)
 
@@ -53,19 +53,20 @@ class WeightedBatchNorm(nn.Module):
         \sigma^2 = \frac{\sum_i w_i (x_i - \mu)^2}{\sum_i w_i}, \quad
         y_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}} \odot g + b
 
-    A class of :math:`w` equal pairs gets weight :math:`w`, which makes the statistics those over
-    the pairs; a padded row gets weight 0. A feature with :math:`\sigma` below 32 roundings of
-    :math:`\mu` is constant: it becomes :math:`b`, in training as in evaluation, and gets no
-    gradient. :math:`1 / \sqrt\epsilon` would multiply its rounding by 300, and so would the next
-    normalisation. Running statistics follow PyTorch's convention (unbiased variance, momentum
-    0.1), save that a variance starts at 0 where the first batch has none. Stacked replicas have
-    statistics of their own; processes that train together (:mod:`gpnn.nn.ranks`) share them.
+    A class of :math:`w` equal pairs gets weight :math:`w`, so that statistics are taken over the
+    pairs; a padded row gets weight 0. A feature with :math:`\sigma` below 32 rounding errors of
+    :math:`\mu` counts as constant: its output is :math:`b`, in training and in evaluation, and it
+    gets no gradient. Otherwise :math:`1 / \sqrt\epsilon` would amplify its rounding error by 300,
+    and the next normalisation would do so again. Running statistics follow PyTorch's convention
+    (unbiased variance, momentum 0.1), except that the variance of a feature that is constant in
+    the first batch starts at 0. Stacked replicas have separate statistics; processes that train
+    together (:mod:`gpnn.nn.ranks`) share them.
 
     Args:
-        bias: whether there is a :math:`b`; without one it is zero.
+        bias: whether to learn :math:`b`; otherwise it is zero.
 
     Shapes: input [..., rows, features], weight [..., rows] or ``None`` for ones (not stacked);
-    output like the input, negative entries cut off with ``relu``.
+    output like the input, with negative entries set to zero if ``relu``.
     """
 
     bias: Tensor
@@ -112,11 +113,11 @@ class WeightedBatchNorm(nn.Module):
         return self._plain(x, weight, self.weight, self.bias, relu, running)
 
     def steep(self) -> Tensor:
-        """What the running statistics multiply a feature by, [..., features]."""
+        """The factor by which the running statistics scale a feature, [..., features]."""
         return self.weight * inverse_deviation(self.running_mean, self.running_var, self.eps)
 
     def _scale(self, x: Tensor, relu: bool) -> Tensor:
-        """By the running statistics."""
+        """Normalise by the running statistics."""
         steep = self.steep()
         shift = self.bias - self.running_mean * steep
         own = kernels(x)
@@ -135,7 +136,7 @@ class WeightedBatchNorm(nn.Module):
         relu: bool,
         running: tuple[Tensor, Tensor] | None = None,
     ) -> Tensor:
-        """By the statistics of the batch; the running ones move on where they are given."""
+        """Normalise by the statistics of the batch; update the running ones if given."""
         row = x.new_ones(x.shape[:-1]) if weight is None else weight.to(x.dtype)
         row = row.unsqueeze(-2)
         with torch.autocast(x.device.type, enabled=False):
@@ -151,11 +152,11 @@ class WeightedBatchNorm(nn.Module):
         return torch.relu(out) if relu else out
 
     def follow(self, mean: Tensor, variance: Tensor, total: Tensor) -> None:
-        """Move the running statistics on; ``total``: what all rows count together."""
+        """Update the running statistics; ``total`` is the total weight of all rows."""
         _follow(self._running(), mean, variance, total, self.momentum)
 
     def _running(self) -> tuple[Tensor, Tensor]:
-        """The running statistics, or copies where they moved on before."""
+        """The running statistics, or copies if they have already been updated in this step."""
         own = (self.running_mean, self.running_var)
         return (own[0].clone(), own[1].clone()) if recomputing() else own
 
@@ -164,17 +165,17 @@ class WeightedBatchNorm(nn.Module):
 
 
 def flat(x: Tensor) -> float:
-    """Up to which share of μ² a variance is none."""
+    """The fraction of μ² below which a variance counts as zero."""
     return float(FLAT * torch.finfo(x.dtype).eps) ** 2
 
 
 def constant(mean: Tensor, variance: Tensor) -> Tensor:
-    """Which features are constant but for rounding; one that is zero counts as any other."""
+    """Which features are constant up to rounding, except those that are always zero."""
     return variance < flat(mean) * mean.square()
 
 
 def inverse_deviation(mean: Tensor, variance: Tensor, eps: float) -> Tensor:
-    """1/σ; 0 for a feature that is constant."""
+    """1/σ, or 0 for constant features."""
     return torch.rsqrt(variance + eps).masked_fill(constant(mean, variance), 0.0)
 
 
@@ -193,11 +194,11 @@ class MLP(nn.Module):
     """Linear, normalisation, ReLU or sine, linear: the two-layer perceptron of every update.
 
     Args:
-        bias: whether the last linear map has one.
-        norm: whether there is a normalisation; without one the first linear map has a bias.
-        sine: whether there is a sine in place of the ReLU, after a normalisation.
+        bias: whether the last linear map has a bias.
+        norm: whether to normalise; if not, the first linear map has a bias.
+        sine: whether to use a sine instead of the ReLU; needs ``norm``.
 
-    Shapes: [..., rows, inputs] → [..., rows, outputs]; ``weight`` goes to the normalisation.
+    Shapes: [..., rows, inputs] → [..., rows, outputs]; ``weight`` is that of the normalisation.
     """
 
     def __init__(
@@ -230,7 +231,7 @@ class MLP(nn.Module):
         return out
 
     def before_second(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
-        """Up to the last linear map, for a caller that applies it itself."""
+        """Everything before the last linear map, for callers that apply it themselves."""
         x = self.first(x)
         if self.norm is None:
             return torch.relu(x)

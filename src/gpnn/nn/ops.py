@@ -1,8 +1,8 @@
-"""Segment sums and maps by group as operators that ``torch.compile`` takes as they are.
+"""Segment sums and grouped linear maps as custom operators for ``torch.compile``.
 
-A compiled network would otherwise be traced into kernels, or compiled anew for every batch because
-groups of rows are numbers. As operators they are opaque: a network compiles once, with shapes left
-open. Outside of a compiler the same work is done without the operator, which costs less.
+Otherwise the compiler would trace into the kernels, or recompile for every batch because groups of
+rows are Python numbers. Operators are opaque: a network compiles once, with dynamic shapes. Without
+a compiler the operators are bypassed, which costs less.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The sum of Equation 3 over pairs that are read one by one."""
+"""The sum of Equation 3 over individual pairs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def pair_sum(x: Tensor, y: Tensor, own: Segments, pairs: PairRows) -> Tensor:
     .. math::
         s_v = \sum_{u \in N_d(v)} w_{vu} \, \mathrm{ReLU}\big(x_u + y_{vu}\big)
 
-    w being 1 but in samples of a graph.
+    where w is 1, except in samples of a graph.
 
     Shapes: x [n, f], y [rows, f] (rows of an α table) → [n, f]; rows of all replicas together.
     """
@@ -36,7 +36,7 @@ def plain_pair_sum(x: Tensor, y: Tensor, own: Segments, pairs: PairRows) -> Tens
 
 
 class _PairSum(torch.autograd.Function):
-    """Without rows for pairs: the gradient forms x_u + y_vu again."""
+    """Stores no rows for pairs: the gradient recomputes x_u + y_vu."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor, own: Segments, pairs: PairRows) -> Tensor:
@@ -54,7 +54,7 @@ class _PairSum(torch.autograd.Function):
 
         x, y = ctx.saved_tensors
         own, other, vertex = ctx.own, ctx.pairs.other, ctx.pairs.centre.back_source
-        if torch.is_grad_enabled():  # second derivatives: by the plain way
+        if torch.is_grad_enabled():  # second derivatives use the plain code
             with torch.enable_grad():
                 out = plain_pair_sum(x, y, own, ctx.pairs)
             return *torch.autograd.grad(out, (x, y), grad, create_graph=True), None, None

@@ -1,18 +1,18 @@
 r"""Weights that belong to parts: one entry per part along some dimensions of a parameter.
 
-Which dimensions these are, a module says in ``part_dims`` (name of the parameter or buffer →
-dimensions, from 0). The last part is the reserved one for colours that training did not meet.
+A module lists these dimensions in ``part_dims`` (name of the parameter or buffer → dimensions, from
+0). The last part is reserved for colours unseen in training.
 
-**Drawn by colour.** The first weights of a part are a function of a seed and of its colour alone,
+**Drawn by colour.** The initial weights of a part depend only on a seed and on its colour,
 
 .. math::
     w_{j i} = F^{-1}\big(hash(seed, key_j, i)\big),
 
-so they are the same whatever other parts a network has: a fold that is trained beside others, in
-arrays that are large enough for the colours of all, starts as it would alone.
+so they do not depend on the other parts of a network: a fold that is trained together with others,
+in arrays large enough for the colours of all, starts as it would alone.
 
-**Reserved.** The weights of the reserved part start at zero. No training graph has it, so it gets
-no gradient and stays there. A part that is :func:`forgotten <forget_parts>` does the same.
+**Reserved.** The weights of the reserved part start at zero. No training graph contains it, so it
+gets no gradient and stays at zero. So does a part that is :func:`forgotten <forget_parts>`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Bits = NDArray[np.uint64]
 
 
 def part_keys(colours: NDArray[np.int64]) -> Tensor:
-    """A number for every colour, equal for equal colours alone, and 0 for the reserved part;
-    colours [k, width] → int64 [k + 1]."""
+    """A key for every colour, equal only for equal colours, and 0 for the reserved part; colours
+    [k, width] → int64 [k + 1]."""
     rows = np.ascontiguousarray(colours, np.int64)
     digests = (hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in rows)
     keys = [int.from_bytes(digest, "little") >> 1 for digest in digests]
@@ -48,8 +48,9 @@ def draw_parts(
     normal: float | None = None,
     uniform: float | None = None,
 ) -> None:
-    """Draw a parameter by colour, normal with a deviation or uniform within a bound; the reserved
-    part is zero. One number is taken from torch's generator, whatever the number of parts."""
+    """Draw a parameter by colour, normal with a given standard deviation or uniform within a bound;
+    the reserved part is zero. Takes one number from torch's generator, regardless of the number of
+    parts."""
     if parameter.is_meta:
         return
     seed = int(torch.empty((), dtype=torch.int64).random_())
@@ -89,7 +90,7 @@ def _each(net: nn.Module) -> Iterator[tuple[nn.Module, str, Tensor, tuple[int, .
 
 @torch.no_grad()
 def forget_parts(net: nn.Module, unseen: Tensor) -> None:
-    """Start the parts that training will not meet at zero, like the reserved one, [parts]."""
+    """Set parts that do not occur in training, [parts], to zero, like the reserved part."""
     for _, _, value, dims in _each(net):
         if isinstance(value, nn.Parameter):
             for dim in dims:
@@ -98,8 +99,8 @@ def forget_parts(net: nn.Module, unseen: Tensor) -> None:
 
 @torch.no_grad()
 def keep_parts(net: nn.Module, kept: Tensor) -> None:
-    """Drop all parts of a network but these, numbers in ascending order with the reserved one
-    last."""
+    """Drop all parts of a network except ``kept``, part numbers in ascending order with the
+    reserved part last."""
     for module, name, value, dims in list(_each(net)):
         for dim in dims:
             value = value.index_select(dim, kept)

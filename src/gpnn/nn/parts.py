@@ -21,27 +21,27 @@ KINDS = 4
 
 
 class PartLinear(nn.Module):
-    r"""A linear map of its own for every part.
+    r"""A separate linear map for every part.
 
     .. math::
         y_i = s_j \, (x_i W_j + b_j), \qquad j = part(i)
 
-    The last part is the reserved one for unseen colours; its map starts at zero. What belongs to a
-    part, ``weights`` says:
+    The last part is reserved for unseen colours; its map starts at zero. ``weights`` selects which
+    parameters a part has:
 
     ``own``
-        a whole matrix :math:`W_j`, as in the paper.
+        a separate matrix :math:`W_j`, as in the paper.
     ``basis``
-        a mixture of eight matrices that all parts share, :math:`W_j = \sum_b c_{jb} B_b`.
+        a mixture of eight shared matrices, :math:`W_j = \sum_b c_{jb} B_b`.
     ``scaled``
-        a scale of every output of one matrix that all parts share,
-        :math:`W_j = W\, \mathrm{diag}(g_j)`; with :math:`b_j` that is a scale and a shift.
+        a scale for every output of one shared matrix, :math:`W_j = W\, \mathrm{diag}(g_j)`;
+        together with :math:`b_j`, a scale and a shift.
 
     Args:
-        keys: of the parts, see :func:`~gpnn.nn.part_weights.part_keys`, [parts].
+        keys: keys of the parts, see :func:`~gpnn.nn.part_weights.part_keys`, [parts].
         features: width of input and output.
         weights: ``own``, ``basis`` or ``scaled``.
-        bias: whether there is a :math:`b_j`.
+        bias: whether to add :math:`b_j`.
 
     Shapes: x [..., rows, features], part [rows] and the same as groups of rows, scale s
     [..., parts] → [..., rows, features].
@@ -85,8 +85,8 @@ class PartLinear(nn.Module):
         scale: Tensor,
         before: nn.Linear | None = None,
     ) -> Tensor:
-        """With ``before``, x goes through that linear map first: two maps in a row are one, and
-        there are fewer parts than rows."""
+        """With ``before``, x passes through that linear map first. Both maps are composed into
+        one, which is cheap because there are fewer parts than rows."""
         weight: Tensor = self.weight
         bias: Tensor | None = self.bias
         if before is not None:
@@ -116,18 +116,18 @@ class PartLinear(nn.Module):
 
 
 class PairEmbedding(nn.Module):
-    r"""The learned vector of an edge colour λ_E(v, u) = (λ_V(v), kind, λ_V(u)), with the label of
-    the edge, the hop distance of the pair and the labels of v and u added where there are any.
+    r"""The learned vector of an edge colour λ_E(v, u) = (λ_V(v), kind, λ_V(u)), plus vectors of the
+    edge label, the hop distance of the pair and the labels of v and u where these exist.
 
-    One row per triple, or, ``factored``, the product of a row for λ_V(v), one for the kind and one
-    for λ_V(u). Rows with an unseen colour start at zero, as does the row of an unseen label.
+    One row per triple or, with ``factored``, the product of one row each for λ_V(v), the kind and
+    λ_V(u). Rows with an unseen colour start at zero, as does the row of an unseen label.
 
     Args:
-        keys: of the parts, see :func:`~gpnn.nn.part_weights.part_keys`, [parts].
+        keys: keys of the parts, see :func:`~gpnn.nn.part_weights.part_keys`, [parts].
         features: width of the result.
-        labels, hops: categories of edges, and the largest hop distance that is distinguished; or 0.
+        labels, hops: number of edge labels, and largest distinguished hop distance; or 0.
         factored: whether the table is a product.
-        vertex_labels: categories of vertices, or 0.
+        vertex_labels: number of vertex labels, or 0.
 
     Shapes: int rows [..., classes, 7] = (part of v, kind, part of u, label, hops, label of v, label
     of u) → [..., classes, f].

@@ -1,4 +1,4 @@
-"""Everything about a set of graphs that does not change while a model is trained on it."""
+"""Prepares graphs for a model: computes everything that stays fixed during training."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, repr=False)
 class Prepared:
-    """Graphs with their parts, α classes and features, ready to be put into batches.
+    """Graphs with their parts, α classes and features, ready to be batched.
 
     It has a length, can be pickled, and is indexed like a PyG dataset: ``ready[3]`` is a batch of
-    one graph, ``ready[:100]`` and ``ready[mask]`` are sets of graphs again.
+    one graph, ``ready[:100]`` and ``ready[mask]`` are subsets.
 
     Attributes:
-        structure: what was read of the structure.
-        graphs, vocabulary, classes: what the graph core computed, once.
+        structure: the structural options.
+        graphs, vocabulary, classes: the results of the graph core.
         part: index in the vocabulary of every vertex.
         part_of_colour: index in the vocabulary of every colour that occurs.
         x: node features, float [vertices, features] or int [vertices, columns].
-        edge_label: label + 1 of every CSR entry, 0 for none; ``edge_features``: float ones.
-        codes, edge_labels: how many values columns of codes and labels of edges may have.
-        components: connected components, [graphs, parts].
-        labels: labels of graphs or vertices, or ``None``; ``node_level`` says which.
+        edge_label: label + 1 of every CSR entry, 0 for none; ``edge_features``: float features.
+        codes, edge_labels: number of values of every column of codes, and of edge labels.
+        components: number of connected components, [graphs, parts].
+        labels: labels of graphs, or of vertices if ``node_level``, or ``None``.
         walks: random-walk encodings, [vertices, walks], or ``None``.
-        descriptors: numbers of every graph, [graphs, width], or ``None``.
-        cells: what a peer reads, or ``None``.
+        descriptors: descriptors of every graph, [graphs, width], or ``None``.
+        cells: the input of a peer, or ``None``.
         more: further attributes: for every name, the values of all graphs.
         chosen: the numbers of the graphs of a subset, or ``None`` for all.
     """
@@ -97,7 +97,7 @@ class Prepared:
 
     @property
     def parts(self) -> int:
-        """Parts of the vocabulary, the reserved one included, as the model asks for."""
+        """Number of parts in the vocabulary, including the reserved one, as the model takes it."""
         return self.vocabulary.size + 1
 
     @property
@@ -119,8 +119,8 @@ class Prepared:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What a model for these graphs has to be given, beside its outputs: what was read of the
-        structure, the parts that occur, and the width of the features."""
+        """Arguments of a model for these graphs, except its outputs: the structural options, the
+        parts that occur, and the width of the features."""
         floats = self.x.is_floating_point()
         features = self.edge_features
         return {
@@ -137,7 +137,7 @@ class Prepared:
         self, graphs: Any = None, size: int = 32, generator: np.random.Generator | None = None
     ) -> Iterator[GraphBatch]:
         """Batches of at most ``size`` of the given graphs (all by default), shuffled if a generator
-        is given. Graphs are named by numbers, a slice or a boolean mask."""
+        is given. Graphs are selected by numbers, a slice or a boolean mask."""
         size = Whole(1).read("size", size)
         numbers = graph_numbers(graphs, len(self))
         if generator is not None:
@@ -146,7 +146,7 @@ class Prepared:
             yield self.batch(numbers[start : start + size])
 
     def batch(self, graphs: Any = None, edges: bool = True) -> GraphBatch:
-        """The given graphs (all by default) side by side: numbers, a slice or a boolean mask."""
+        """One batch of the given graphs (all by default): numbers, a slice or a boolean mask."""
         numbers = self._numbers(graphs)
         made = collate(self, [numbers], edges)
         if not self.more:
@@ -170,28 +170,28 @@ def prepare(
     peer: str | None = None,
     **options: Any,
 ) -> Prepared:
-    """Partition graphs, number the classes of their interactions, and keep the features beside.
+    """Partition graphs, number the classes of their interactions, and store their features.
 
     ========== ===================================================================================
-    PyG data   what becomes of it
+    PyG data   how it is used
     ========== ===================================================================================
-    x          node features: floats as they are, whole numbers as codes
-    edge_attr  whole numbers (one column) and one-hot rows become labels, which the class look-up
-               takes in; other floats have no classes, so the direct path is taken
+    x          node features: floats unchanged, integers as codes
+    edge_attr  integers (one column) and one-hot rows become labels, which are part of the classes
+               of pairs; other floats have no classes, so the direct path is taken
     y          labels of graphs, or of vertices with ``node_level``
-    others     are there in the batches: ``batch.pos``
+    others     available in the batches: ``batch.pos``
     ========== ===================================================================================
 
     Args:
         source: PyG's ``Data``, ``Batch``, dataset or list of ``Data``; or anything
             :func:`~gpnn.graph.convert.as_graphs` takes, with features by argument.
-        like: graphs that were prepared before, or a model: the same options are taken, and colours
-            that were not met there go to the reserved part.
+        like: previously prepared graphs, or a model: the same options are used, and colours unseen
+            there are assigned to the reserved part.
         node_level: whether labels belong to vertices.
         x: node features, float [vertices, features] or codes, int [vertices, columns].
-        edge_labels: whole numbers per CSR entry; ``edge_features``: floats per CSR entry.
+        edge_labels: integers per CSR entry; ``edge_features``: floats per CSR entry.
         y: labels per graph, or per vertex with ``node_level``.
-        direct: one class per pair: the formula as it stands, for tests and comparison.
+        direct: use one class per pair, which is the literal formula, for tests and comparison.
         peer: a peer that will read the graphs, such as ``cin``; see :data:`~gpnn.nn.peers.PEERS`.
         options: scheme, interactions, d, layers, distances, labels, walks: see
             :class:`~gpnn.graph.structure.Structure`.
@@ -268,12 +268,13 @@ def prepare_graphs(
     peer: str | None = None,
     peer_structure: PeerStructure | None = None,
 ) -> Prepared:
-    """As :func:`prepare`, from graphs and arrays.
+    """Like :func:`prepare`, from graphs and arrays.
 
     Args:
-        vocabulary: of the model, for graphs it was not fitted on; fitted here by default.
-        label_count: how many labels edges may have, where that is known beforehand.
-        cut, classes: the partition and the classes, where they were computed before.
+        vocabulary: vocabulary of the model, for graphs it was not fitted on; fitted here by
+            default.
+        label_count: number of edge labels, if known in advance.
+        cut, classes: the partition and the classes, if already computed.
     """
     cut = cut if cut is not None else partition(graphs, structure.scheme)
     vocabulary = vocabulary or Vocabulary.fit(cut)
@@ -282,7 +283,7 @@ def prepare_graphs(
     part_of_colour[cut.part] = part
     components = np.zeros((len(graphs), vocabulary.size + 1), np.int64)
     np.add.at(components.T, part_of_colour, cut.components().T)
-    components[:, -1] = 0  # the reserved part never varies in training: its count means nothing
+    components[:, -1] = 0  # constant in training: the count of the reserved part means nothing
     n, entries = graphs.num_nodes, len(graphs.indices)
     _check_lengths(
         x=(x, n),
@@ -337,8 +338,8 @@ def prepare_graphs(
 
 
 def label_codes(x: Tensor | None) -> IntArray:
-    """The label of every vertex: the first column of codes, such as the element of an atom, or
-    which entry of a one-hot row is set; one past the last where none is."""
+    """The label of every vertex: the first column of codes, such as the element of an atom, or the
+    index of the entry that is set in a one-hot row; one past the last if none is."""
     if x is None or not x.shape[1]:
         raise InputError("labels=True needs labels of vertices, and these graphs have none.")
     if not x.is_floating_point():
@@ -377,7 +378,7 @@ def _features(x: Tensor) -> Tensor:
 
 
 def _joined(more: Mapping[str, list[Any]], numbers: IntArray, sizes: IntArray) -> dict[str, Any]:
-    """Attributes of some graphs as PyG joins them in a batch."""
+    """Attributes of some graphs, collated as in a PyG batch."""
     from torch_geometric.data import Batch, Data
 
     items = [

@@ -1,7 +1,7 @@
 """Several processes that train one network, each on its share of every batch.
 
-Sums that go over a batch are taken over the batches of all processes, and so are their gradients.
-Where there is one process, everything here does nothing.
+Sums over a batch, and their gradients, are taken over the shares of all processes. With a single
+process, the functions of this module have no effect.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ __all__ = [
 ]
 
 _board: Board | None = None
-"""Through which the processes of one machine add up on their CPUs."""
+"""Shared memory through which the processes of one machine sum tensors on the CPU."""
 
 
 def device_of_rank(device: str, local: int, beside: int, gpus: int) -> str:
     """The device of a process: the GPU of its number on this machine, or the CPU.
 
     Args:
-        device: what was asked for; ``auto`` takes GPUs where every process has one.
-        local: the number of the process on this machine, ``beside`` how many it has.
-        gpus: of this machine.
+        device: the requested device; ``auto`` uses GPUs if there is one for every process.
+        local: number of this process on its machine; ``beside``: how many processes run there.
+        gpus: number of GPUs of this machine.
     """
     if device == "cpu" or (device == "auto" and gpus < beside):
         return "cpu"
@@ -56,9 +56,9 @@ def device_of_rank(device: str, local: int, beside: int, gpus: int) -> str:
 
 
 def join_ranks(device: str = "cpu") -> str:
-    """Join the processes that ``torchrun`` started, where it did: by NCCL on GPUs; on CPUs through
-    shared memory where all are on one machine, else by gloo. The device of this one; ``device``
-    itself where there is one process."""
+    """Join the processes that ``torchrun`` started, if any: with NCCL on GPUs; on CPUs through
+    shared memory if all are on one machine, otherwise with gloo. Returns the device of this
+    process, or ``device`` if it is the only one."""
     global _board
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return device
@@ -69,7 +69,7 @@ def join_ranks(device: str = "cpu") -> str:
             torch.cuda.set_device(device)
         store, number, size = next(distributed.rendezvous("env://"))
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-        # Processes that were killed have left their addresses in the store.
+        # Killed processes leave stale addresses in the store.
         own = distributed.PrefixStore(f"gpnn-{attempt}", store)
         backend = "gloo" if device == "cpu" else "nccl"
         distributed.init_process_group(backend, store=own, rank=number, world_size=size)
@@ -81,18 +81,18 @@ def join_ranks(device: str = "cpu") -> str:
 
 
 def ranks() -> int:
-    """How many processes train together."""
+    """The number of processes that train together."""
     there = distributed.is_available() and distributed.is_initialized()
     return distributed.get_world_size() if there else 1
 
 
 def rank() -> int:
-    """The number of this one; 0 writes and speaks."""
+    """The number of this process; process 0 writes files and prints messages."""
     return distributed.get_rank() if ranks() > 1 else 0
 
 
 def together() -> None:
-    """Wait for all others."""
+    """Wait for all other processes."""
     if ranks() > 1:
         distributed.barrier()
 
@@ -100,8 +100,8 @@ def together() -> None:
 def all_sum(x: Tensor) -> Tensor:
     """The sum over all processes, the same in each.
 
-    The loss is a sum over processes too, so the gradient of an entry is the sum of the gradients
-    that all of them have for it.
+    The loss is also a sum over processes, so the gradient of an entry is the sum of its gradients
+    in all processes.
     """
     if ranks() == 1:
         return x
@@ -122,15 +122,15 @@ def added_up(x: Tensor) -> Tensor:
 
 
 def gathered(x: Tensor) -> Tensor:
-    """The tensors of all processes, one after another, [ranks, …]."""
+    """The tensors of all processes, stacked, [ranks, …]."""
     out = x.new_zeros(ranks(), *x.shape)
     out[rank()] = x
     return added_up(out)
 
 
 def rows_of_all(x: Tensor) -> Tensor:
-    """The rows of all processes, those of the first first; shares that are shorter than others are
-    filled up with zeros. Shapes: [R, rows, …] → [R, all rows, …]."""
+    """The rows of all processes, in process order; shorter shares are padded with zeros. Shapes:
+    [R, rows, …] → [R, all rows, …]."""
     own = x.to(torch.int32) if x.dtype is torch.bool else x
     most = int(gathered(torch.tensor([x.shape[1]], device=x.device)).max())
     filled = own.new_zeros(x.shape[0], most, *x.shape[2:])

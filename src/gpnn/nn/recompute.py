@@ -1,4 +1,4 @@
-"""Pieces of a network that are computed again for their gradient instead of being kept."""
+"""Pieces of a network that are recomputed in the backward pass instead of being stored."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _state = threading.local()
 
 
 def piece(again: bool, function: Callable[..., T], *inputs: Any) -> T:
-    """``function(*inputs)``; with ``again`` only inputs and outputs are kept for the gradient. The
-    numbers are the same: running statistics move once, and dropout draws what it drew before."""
+    """``function(*inputs)``; with ``again`` only inputs and outputs are kept for the gradient.
+    Results are the same: running statistics are updated once, and dropout draws the same mask."""
     if not again:
         return function(*inputs)
     out: T = checkpoint(

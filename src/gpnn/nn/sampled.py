@@ -1,18 +1,18 @@
-"""Training on blocks of one large graph: rooted neighbourhoods, drawn anew for every step.
+"""Training on blocks of one large graph: neighbourhoods of roots, sampled anew for every step.
 
-A layer looks two hops far: Equation 3 reads β of the neighbours of v, and Equation 1 the γ of
-theirs. So L layers take 2 L draws, one number of neighbours each (``fanout``). With S(v) ⊆ N(v)
-drawn without replacement::
+A layer reaches two hops: Equation 3 reads β of the neighbours of v, and Equation 1 reads γ of their
+neighbours. L layers therefore take 2 L draws, with one number of neighbours each (``fanout``). With
+S(v) ⊆ N(v) drawn without replacement::
 
     Σ_{u ∈ N(v)} f(u)   becomes   deg(v) / |S(v)| · Σ_{u ∈ S(v)} f(u)
 
-in Equations 1 and 3 and in the base GNN: unbiased before the non-linearity that follows. v itself
-is always there. α depends on the structure alone, and its classes are those of the whole graph: of
-Equation 2 nothing is drawn, the classes that a block reads are computed as they are. Parts and
-vocabulary are those of the whole graph too, so a colour means the same in every block.
+in Equations 1 and 3 and in the base GNN, which is unbiased before the non-linearity that follows.
+v itself is always included. α depends only on the structure, and its classes are those of the whole
+graph: Equation 2 is not sampled, but computed exactly for the classes that a block reads. Parts and
+vocabulary are also those of the whole graph, so a colour means the same in every block.
 
-Normalisations take their statistics over the roots, and over the pairs of the roots: these are a
-fair sample of the graph, while what is drawn around them has too many hubs.
+Normalisations compute statistics over the roots and over the pairs of the roots: these are a
+representative sample of the graph, while the vertices drawn around them over-represent hubs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BASES = (None, "gin", "sage")
 
 
 def read_fanout(fanout: Any) -> tuple[int, ...] | None:
-    """Whole numbers from 1, or -1 for all neighbours."""
+    """Integers from 1, or -1 for all neighbours."""
     if fanout is None:
         return None
     if isinstance(fanout, int) or not isinstance(fanout, Sequence) or isinstance(fanout, str):
@@ -54,7 +54,7 @@ def read_fanout(fanout: Any) -> tuple[int, ...] | None:
 
 
 def check_fanout(fanout: Sequence[int], config: GPNNConfig) -> None:
-    """Refuse what cannot be trained on samples of a graph."""
+    """Reject configurations that cannot be trained on samples of a graph."""
     layers, structure = config.structure.layers, config.structure
     if len(fanout) != 2 * layers:
         raise InputError(
@@ -76,12 +76,12 @@ def check_fanout(fanout: Sequence[int], config: GPNNConfig) -> None:
 
 
 class Sampler:
-    """Blocks of one prepared graph.
+    """Samples blocks of one prepared graph.
 
     Args:
         prepared: one graph, d = 1.
-        fanout: how many neighbours are drawn of a vertex that is h hops from the roots, for h = 0,
-            1, …, 2 L - 1; -1 for all.
+        fanout: number of neighbours drawn for a vertex h hops from the roots, for h = 0, 1, …,
+            2 L - 1; -1 for all.
     """
 
     def __init__(self, prepared: Prepared, fanout: Sequence[int]) -> None:
@@ -97,7 +97,7 @@ class Sampler:
         return np.flatnonzero(classes.pair_centre == classes.pair_other)
 
     def batch(self, roots: IntArray, seed: int) -> GraphBatch:
-        """The block of some vertices, each named once. The network gives a row for each."""
+        """The block of some distinct vertices. The network computes one row for each."""
         prepared, graphs = self.prepared, self.prepared.graphs
         vertices, ends, bounds, drawn, entry = draw_block(
             graphs.indptr, graphs.indices, roots, self.fanout, seed, self.place
@@ -137,12 +137,12 @@ class Sampler:
         )
 
     def batches(self, size: int) -> Iterator[GraphBatch]:
-        """Blocks of all vertices in order, the same every time."""
+        """Blocks of all vertices in order, the same in every call."""
         for start in range(0, len(self.place), size):
             yield self.batch(np.arange(start, min(start + size, len(self.place))), 0)
 
     def _interactions(self, block: _Block) -> tuple[Tensor, tuple[AlphaRound, ...]]:
-        """The classes that a block reads, and what they are made of, round after round."""
+        """The classes that a block reads and the classes they depend on, round by round."""
         prepared, classes = self.prepared, self.prepared.classes
         part_of, parts, count = prepared.part_of_colour, prepared.parts, len(classes.start)
         wanted: list[IntArray] = []
@@ -238,8 +238,8 @@ def _round(
 
 
 class _Block:
-    """What was drawn. Vertices are numbered as they were met, so those within h draws of the roots
-    are the first ``ends[h]``."""
+    """A sampled block. Vertices are numbered in order of discovery, so those within h draws of the
+    roots are the first ``ends[h]``."""
 
     def __init__(
         self,
@@ -259,7 +259,7 @@ class _Block:
         self.scale = (self.degree / np.maximum(np.diff(bounds), 1)).astype(np.float64)
 
     def scale_of(self, hops: int) -> NDArray[np.float64]:
-        """Factors of the pairs of the vertices within so many draws, the vertex itself first."""
+        """Factors of the pairs of the vertices within ``hops`` draws, the vertex itself first."""
         n = int(self.ends[hops])
         lengths = np.diff(self.bounds[: n + 1]) + 1
         out = np.repeat(self.scale[:n], lengths)
@@ -267,8 +267,8 @@ class _Block:
         return out
 
     def pairs(self, hops: int) -> tuple[IntArray, IntArray, IntArray]:
-        """The pairs (v, u), u drawn or v itself, of the vertices within so many draws: v and u as
-        places in the block, and the pair in the whole graph."""
+        """The pairs (v, u), u drawn or v itself, of the vertices within ``hops`` draws: v and u as
+        positions in the block, and the pair in the whole graph."""
         n = int(self.ends[hops])
         lengths = np.diff(self.bounds[: n + 1])
         row, own = np.repeat(np.arange(n), lengths + 1), self.bounds[:n] + np.arange(n)
@@ -278,13 +278,13 @@ class _Block:
         v = np.repeat(self.vertices[:n], lengths)
         other[own], other[rest] = np.arange(n), self.drawn[: self.bounds[n]]
         graphs, entry = self.prepared.graphs, self.entry[: self.bounds[n]]
-        # rows of pairs are those of CSR with v itself in its place
+        # pairs are in CSR order, with v itself inserted at its sorted position
         pair[rest] = entry + v + (graphs.indices[entry] > v)
         pair[own] = self.own_pair[self.vertices[:n]]
         return row, other, pair
 
     def layer(self, hops: int) -> SampledRows:
-        """A GPNN layer whose result is wanted of the vertices within so many draws."""
+        """The input of a GPNN layer that computes the vertices within ``hops`` draws."""
         part, parts = self.prepared.part, self.prepared.parts
         low, middle, high = (int(n) for n in self.ends[hops : hops + 3])
         order = np.argsort(part[self.vertices[:middle]], kind="stable")
@@ -318,7 +318,7 @@ class _Block:
         )
 
     def base(self, hops: int) -> SampledRows:
-        """A convolution of the base GNN whose result is wanted within so many draws."""
+        """The input of a base convolution that computes the vertices within ``hops`` draws."""
         low, high = int(self.ends[hops]), int(self.ends[hops + 1])
         return SampledRows(
             neighbours=self._neighbours(np.arange(low), high),
@@ -335,7 +335,7 @@ class _Block:
         )
 
     def _of_roots(self, rows: IntArray) -> Tensor:
-        """1 for roots, else 0."""
+        """1 for roots, otherwise 0."""
         return as_tensor((rows < self.ends[0]).astype(np.float32))
 
     def _neighbours(self, rows: IntArray, columns: int) -> Segments:

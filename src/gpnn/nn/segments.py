@@ -1,4 +1,4 @@
-"""Sums over segments: the one way in which rows of a tensor are added up here."""
+"""Sums over segments, used wherever the network sums rows of a tensor."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["Segments", "bags"]
 
 
 class Segments(NamedTuple):
-    r"""Which rows of ``x`` add up to which row of the result.
+    r"""Defines which rows of ``x`` are summed into which row of the result.
 
     .. math::
         y_i = \sum_{e = ptr_i}^{ptr_{i+1} - 1} w_e \, x_{source_e}
 
-    The gradient is a sum of the same kind over the transposed structure, which is kept beside it,
-    so neither direction scatters: every row is written once, and always in the same order.
+    The gradient is a sum of the same kind over the transposed structure, which is also stored.
+    Neither direction scatters: every row is written once, and always in the same order.
 
-    Replicas that are stacked lie one after another: rows and columns of replica r are shifted by
-    r times the rows and columns of one, and x is [R, columns, features].
+    Stacked replicas are concatenated: rows and columns of replica r are offset by r times the rows
+    and columns of one replica, and x is [R, columns, features].
 
     Attributes:
         source, ptr: [entries], [rows + 1]; entries from ``ptr[-1]`` on are padding.
@@ -59,10 +59,10 @@ class Segments(NamedTuple):
 
     def sum(self, x: Tensor, onto: Tensor | None = None, factor: Tensor | None = None) -> Tensor:
         r"""The sums as a tensor [..., rows, features], differentiable in ``x`` [..., columns,
-        features]; half precision is summed in single.
+        features]; half precision is summed in single precision.
 
-        With ``onto`` they are added to what is there: :math:`f z_i + y_i`, z being ``onto``
-        [..., rows, features] and f ``factor``, one number, [...].
+        With ``onto`` the result is :math:`f z_i + y_i`, where z is ``onto`` [..., rows, features]
+        and f is ``factor``, one number, [...].
         """
         assert factor is None or onto is not None
         if x.dtype in (torch.bfloat16, torch.float16):
@@ -83,7 +83,7 @@ class Segments(NamedTuple):
 
     @property
     def transposed(self) -> Segments:
-        """The sums that the gradient takes."""
+        """The transposed structure, which the gradient sums over."""
         weights = (self.back_weight, self.weight)
         return Segments(self.back_source, self.back_ptr, self.source, self.ptr, *weights)
 
@@ -104,7 +104,7 @@ def bags(
     else:
         weight = None if weight is None else weight.to(flat.dtype)
         out = embedding_bag(source, flat, ptr, mode="sum", per_sample_weights=weight)
-        out = out[:-1]  # the last bag takes the padding
+        out = out[:-1]  # the last bag holds the padding
     out = out.view(shape)
     return out if onto is None else _scaled(onto.detach(), factor) + out
 
@@ -146,7 +146,7 @@ class _Sums(torch.autograd.Function):
 
 
 def _dots(x: Tensor, y: Tensor, like: Tensor, again: bool) -> Tensor:
-    """Σ x y over all of a replica, shaped like ``like``."""
+    """Σ x y over all entries of a replica, shaped like ``like``."""
     own = None if again else kernels(x)
     if own is None:
         return (x * y).sum((-2, -1))

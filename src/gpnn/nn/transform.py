@@ -22,7 +22,7 @@ __all__ = ["AddPartition"]
 
 @functional_transform("add_partition")
 class AddPartition(BaseTransform):
-    r"""Partitions a graph and keeps the parts beside it (functional name: :obj:`add_partition`).
+    r"""Partitions a graph and adds its parts to the data (functional name: :obj:`add_partition`).
 
     ============================ ================ ================================================
     attribute                    dtype, shape     meaning
@@ -35,12 +35,12 @@ class AddPartition(BaseTransform):
     :obj:`part_components`       int64 [1, k + 1] connected components of every part, unseen last
     ============================ ================ ================================================
 
-    The last two come only with a vocabulary, because without one part numbers of two graphs could
-    not be compared. No name contains ``index`` or ``batch``, so PyG concatenates all of them
-    without a shift. Colours are those of the simple undirected graph under ``edge_index``;
-    ``edge_index`` itself is left as it is, and a self-loop is within.
+    The last two need a vocabulary, because otherwise part numbers of different graphs are not
+    comparable. No name contains ``index`` or ``batch``, so PyG concatenates all of them without a
+    shift. Colours are those of the simple undirected graph given by ``edge_index``; ``edge_index``
+    itself is not changed, and a self-loop counts as within a part.
 
-    A :class:`~gpnn.nn.model.GPNN` reads batches of such data straight from PyG's ``DataLoader``:
+    A :class:`~gpnn.nn.model.GPNN` reads batches of this data directly from PyG's ``DataLoader``:
 
     >>> dataset = TUDataset("data", "MUTAG", transform=AddPartition())  # doctest: +SKIP
     >>> model = GPNN.for_data(dataset[:150], outputs=2)  # doctest: +SKIP
@@ -83,8 +83,9 @@ class AddPartition(BaseTransform):
         return data
 
     def on_dataset(self, dataset: InMemoryDataset) -> InMemoryDataset:
-        """A copy of an in-memory dataset with the attributes added to its collated storage, all
-        stored graphs in one call. A subset stays a subset; tensors are shared, not copied."""
+        """A copy of an in-memory dataset with the attributes added to its collated storage,
+        computed for all stored graphs in one call. A subset stays a subset; tensors are shared, not
+        copied."""
         whole = copy.copy(dataset)
         whole._indices = None
         graphs = as_graphs(whole)

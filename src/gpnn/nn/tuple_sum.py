@@ -1,4 +1,4 @@
-"""The sum of Equation 2 over tuples, a chunk of them at a time."""
+"""The sum of Equation 2 over tuples, computed in chunks."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def tuple_sums(
     .. math::
         s_c = \sum_{t \in c} n_{ct} \, \sigma\big(\mathrm{norm}(a_t + b_t)\big)
 
-    a and b being the members of a tuple, n how often it is in the class, σ the ReLU or sine.
-    Without ``norm`` it is the sum of :math:`a_t + b_t`. The statistics are those of all tuples, so
-    there are two passes over them, and two for the gradient, which forms a + b again.
+    where a and b are the members of a tuple, n is its multiplicity in the class, and σ is the ReLU
+    or sine. Without ``norm`` it is the sum of :math:`a_t + b_t`. The statistics are those of all
+    tuples and take two passes over them, as does the gradient, which recomputes a + b.
 
     Shapes: members [2 · rows, f], see :class:`~gpnn.nn.layer.PairMLP` → [classes + sums, f].
     """
@@ -43,7 +43,7 @@ def tuple_sums(
 
 @torch.no_grad()
 def _statistics(members: Tensor, norm: WeightedBatchNorm, plan: _Plan) -> tuple[Tensor, ...]:
-    """Mean and 1/σ, and in training, where they are those of the tuples, what all tuples count."""
+    """Mean and 1/σ; in training, where they are those of the tuples, also the total weight."""
     if not norm.training:
         mean, variance = norm.running_mean, norm.running_var
         return mean, inverse_deviation(mean, variance, norm.eps)
@@ -63,7 +63,7 @@ class _Plan:
 
     @property
     def total(self) -> Tensor:
-        """What all tuples count together, as :class:`~gpnn.nn.norm.WeightedBatchNorm` has it."""
+        """Total weight of all tuples, as in :class:`~gpnn.nn.norm.WeightedBatchNorm`."""
         return self.pairs.tuple_weight.double().sum().clamp(min=1)
 
     @property
@@ -96,7 +96,7 @@ class _Plan:
         return mean, variance / self.total
 
     def add(self, h: Tensor, low: int, high: int, out: Tensor) -> None:
-        """Rows of tuples to those of the classes and shared sums that they are in."""
+        """Add rows of tuples to those of the classes and shared sums that contain them."""
         for where, rows in self._parts(out):
             source, ptr, weight = _entries(where, low, high)
             _add(h, source, ptr, None if weight is None else weight.to(h.dtype), rows)
@@ -122,15 +122,14 @@ def _rows(where: Segments) -> int:
 
 
 def _entries(where: Segments, low: int, high: int) -> tuple[Tensor, Tensor, Tensor | None]:
-    """The sums that tuples are in: numbers, where those of every tuple begin, how often."""
+    """The sums that contain the tuples: numbers, where those of a tuple begin, multiplicities."""
     first, last = int(where.back_ptr[low]), int(where.back_ptr[high])
     weight = None if where.back_weight is None else where.back_weight[first:last]
     return where.back_source[first:last], where.back_ptr[low : high + 1] - first, weight
 
 
 def _add(x: Tensor, target: Tensor, ptr: Tensor, weight: Tensor | None, out: Tensor) -> None:
-    """Row i of x to rows ``target[ptr[i]:ptr[i + 1]]`` of ``out``, in an order that is always the
-    same."""
+    """Add row i of x to rows ``target[ptr[i]:ptr[i + 1]]`` of ``out``, in a fixed order."""
     own = None if as_cuda(x) else kernels(x)
     if own is not None:
         own.add_to_rows(x, target, ptr, weight, out)
@@ -149,7 +148,7 @@ class _TupleSums(torch.autograd.Function):
         stats: tuple[Tensor, ...] | None,
         plan: _Plan,
     ) -> Tensor:
-        """``stats``: mean, 1/σ, and what all tuples count where both are of these tuples."""
+        """``stats``: mean, 1/σ and, if both are those of these tuples, the total weight."""
         ctx.save_for_backward(members, gain, bias)
         ctx.stats, ctx.plan = stats, plan
         out = members.new_zeros(plan.rows, members.shape[-1])
@@ -168,7 +167,7 @@ class _TupleSums(torch.autograd.Function):
         stats, plan, grad = ctx.stats, ctx.plan, grad.contiguous()
         into = torch.zeros_like(members)
         level = slope = None
-        if stats is not None:  # Σ g and Σ g x̂, g being the gradient of the normalised rows
+        if stats is not None:  # Σ g and Σ g x̂, where g is the gradient of the normalised rows
             level, slope = (members.new_zeros(len(gain), dtype=torch.float64) for _ in range(2))
             for low, high, x in plan.met(members):
                 g = _slopes(plan.gather(grad, low, high), x, gain, bias, stats, plan.sine)
@@ -180,7 +179,7 @@ class _TupleSums(torch.autograd.Function):
             g = plan.gather(grad, low, high)
             if stats is not None:
                 g = _slopes(g, x, gain, bias, stats, plan.sine)
-                if len(stats) == 3:  # the statistics move with the tuples
+                if len(stats) == 3:  # the statistics depend on the tuples
                     share = plan.weight(low, high, x).unsqueeze(1) / stats[2].to(x.dtype)
                     g -= share * (level + (x - stats[0]) * stats[1] * slope)
                 g *= gain * stats[1]

@@ -1,7 +1,7 @@
-"""Work of the CPU that a compiler leaves as it is.
+"""CPU functions that ``torch.compile`` does not compile.
 
-Only a network that is being compiled imports this: marking a function imports torch's compiler,
-seconds that nobody else should wait for.
+This module is imported only while a network is compiled: marking a function imports torch's
+compiler, which takes seconds.
 """
 
 from __future__ import annotations

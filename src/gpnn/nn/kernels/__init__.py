@@ -1,1 +1,1 @@
-"""Kernels of our own, for CUDA and for the CPU, and the choice between them and plain PyTorch."""
+"""Custom kernels for CUDA and the CPU, and the dispatch between them and plain PyTorch."""

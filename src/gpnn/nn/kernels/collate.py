@@ -1,10 +1,10 @@
-"""Loops that put the graphs of a batch side by side, vertices sorted by part; no sorting by value.
+"""Loops that collate the graphs of a batch; vertices are ordered by part with a counting sort.
 
-Several replicas may have graphs of their own in one batch. A part then has as many rows in every
-replica as in the one that has most of it; rows that are left over are padding. Rows of replica r
-are shifted by r times the rows of one. Of one replica nothing is padded.
+Several replicas may have different graphs in one batch. A part then has the same number of rows in
+every replica, the maximum over the replicas; unused rows are padding. Rows of replica r are offset
+by r times the rows of one replica. A single replica has no padding.
 
-``mark[r, c]`` is 1 + the row of class c within replica r, 0 where it does not occur.
+``mark[r, c]`` is 1 + the row of class c within replica r, or 0 if it does not occur.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 @jit
 def _rooms(counts):
-    """``(room, first)``: rows of every part, those of the fullest replica, and where they begin."""
+    """``(room, first)``: rows of every part, the maximum over replicas, and where they begin."""
     replicas, parts = counts.shape
     room, first = np.zeros(parts, np.int64), np.zeros(parts + 1, np.int64)
     for j in range(parts):
@@ -38,9 +38,9 @@ def _rooms(counts):
 
 @jit
 def collate_vertices(graphs, bounds, ptr, part, parts):
-    """``(starts, rank, ids, owner, first)``: where the vertices of every graph begin, in the order
-    of the input; the row of every vertex of the input; the vertex in the whole set and the graph of
-    every row, -1 for padding; where the rows of every part begin.
+    """``(starts, rank, ids, owner, first)``: where the vertices of every graph begin, in input
+    order; the row of every input vertex; the vertex in the whole set and the graph of every row,
+    -1 for padding; where the rows of every part begin.
 
     ``graphs[bounds[r]:bounds[r + 1]]`` are the graphs of replica r.
     """
@@ -71,8 +71,9 @@ def collate_vertices(graphs, bounds, ptr, part, parts):
 
 @jit
 def collate_sums(graphs, ptr, starts, rank, ids, owner, begin, other):
-    """``(source, bounds, entry)``: the rows that every row is related to, by the relation in which
-    vertex v has the entries ``begin[v]:begin[v + 1]`` of ``other``; and the entry of each."""
+    """``(source, bounds, entry)``: the rows related to every row, where those of every row begin,
+    and the entry of each. Vertex v is related to the entries ``begin[v]:begin[v + 1]`` of
+    ``other``."""
     n = len(ids)
     bounds = np.zeros(n + 1, np.int64)
     for row in range(n):
@@ -94,7 +95,7 @@ def collate_sums(graphs, ptr, starts, rank, ids, owner, begin, other):
 @jit
 def transpose(source, bounds, columns, weight):
     """``(row, back, weight)``: the rows of the entries of every column, where they begin, and their
-    weights, none where there are none."""
+    weights, if any."""
     back = np.zeros(columns + 1, np.int64)
     for e in range(len(source)):
         back[source[e] + 1] += 1
@@ -114,9 +115,8 @@ def transpose(source, bounds, columns, weight):
 
 @jit
 def collate_classes(graphs, bounds, ptr, ids, counts, part, part_of, parts, mark, like):
-    """``(chosen, weight, first)``: the classes that the graphs of every replica have, sorted by
-    their part, -1 for padding; how many pairs are in each; where every part begins. Sets the
-    marks."""
+    """``(chosen, weight, first)``: the classes in the graphs of every replica, sorted by part, -1
+    for padding; the number of pairs in each; where every part begins. Sets ``mark``."""
     replicas = len(bounds) - 1
     room = 0
     for i in range(len(graphs)):
@@ -156,7 +156,8 @@ def collate_classes(graphs, bounds, ptr, ids, counts, part, part_of, parts, mark
 
 @lean
 def _local(row, size, used, mark, start_mark):
-    """A row of an α table of ``size`` learned classes, ``used`` of them in a replica."""
+    """The row within a replica of ``row`` of an α table, which has ``size`` learned classes in all
+    and ``used`` in the replica."""
     if row < size:
         return mark[row] - 1
     return used + start_mark[row - size] - 1
@@ -164,12 +165,12 @@ def _local(row, size, used, mark, start_mark):
 
 @jit
 def collate_round(chosen, weight, size, used, rows, mark, start_mark, table, tuple_mark):
-    """What the chosen classes of a round sum: ``(previous, previous_ends, met, met_ends, tuples,
+    """The sums of the chosen classes of a round: ``(previous, previous_ends, met, met_ends, tuples,
     ends, count, tuple_weight, takes, take_ends, far, far_ends, far_count)``; the last five are the
-    shared sum that a class takes, and what every shared sum is of.
+    shared sum that a class adds, and the tuples of every shared sum.
 
-    ``size``, ``used``, ``rows`` and ``mark`` are those of the round before; ``met`` holds two rows
-    a tuple.
+    ``size``, ``used``, ``rows`` and ``mark`` are those of the previous round; ``met`` holds two
+    rows per tuple.
     """
     (
         before, first, second, entry_ptr, entry_tuple, entry_count, shared, far_ptr, far_tuple,
@@ -265,7 +266,7 @@ def collate_round(chosen, weight, size, used, rows, mark, start_mark, table, tup
 
 @jit
 def collate_pairs(entry, bounds, pair_row, size, used, rows, mark, start_mark):
-    """The α table rows of some pairs in one round; ``pair_row`` are those of the whole set."""
+    """The α table rows of some pairs in one round; ``pair_row`` holds those in the whole set."""
     replicas = len(mark)
     height = (len(bounds) - 1) // replicas
     out = np.empty(len(entry), np.int64)

@@ -1,4 +1,4 @@
-"""Which kernels of our own take a tensor."""
+"""Selects the custom kernels for a tensor."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from torch import Tensor
 __all__ = ["as_cuda", "fast", "kernels", "on_gpu"]
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-"""Whether Triton runs its kernels on the CPU, in Python: that tests them where there is no GPU."""
+"""Whether Triton interprets its kernels on the CPU, to test them without a GPU."""
 
 
 def as_cuda(x: Tensor) -> bool:
-    """Whether a tensor is computed with as on a GPU."""
+    """Whether a tensor is processed as on a GPU."""
     return x.is_cuda or (INTERPRETED and x.dtype is torch.float32)
 
 
 def kernels(x: Tensor) -> ModuleType | None:
     """:mod:`gpnn.nn.kernels.cuda` for tensors on a GPU where Triton is installed,
-    :mod:`gpnn.nn.kernels.cpu` for floats on a CPU, else ``None``: plain PyTorch has to do, as it
-    has under a compiler, which makes kernels of its own."""
+    :mod:`gpnn.nn.kernels.cpu` for floats on a CPU, otherwise ``None``, which means plain PyTorch.
+    Also ``None`` under ``torch.compile``, which generates its own kernels."""
     if torch.compiler.is_compiling():
         return None
     if as_cuda(x):
@@ -36,7 +36,7 @@ def kernels(x: Tensor) -> ModuleType | None:
 
 
 def on_gpu(x: Tensor) -> bool:
-    """Whether the CUDA kernels take this tensor: it lies on a GPU, and Triton is installed."""
+    """Whether the CUDA kernels take this tensor: it is on a GPU, and Triton is installed."""
     return as_cuda(x) and _triton()
 
 

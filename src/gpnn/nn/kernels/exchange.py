@@ -1,4 +1,4 @@
-"""Arrays handed over between processes through memory that they share."""
+"""Exchange of arrays between processes through shared memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["arrived", "post", "take_sum"]
 
 @intrinsic
 def _fence(typing_context: Any) -> Any:  # noqa: ARG001
-    """What was written before it is seen by others before what is written after it."""
+    """Memory fence: other processes see earlier writes before later ones."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
         builder.fence("seq_cst")
@@ -25,7 +25,7 @@ def _fence(typing_context: Any) -> Any:  # noqa: ARG001
 
 @jit
 def post(own, slot, flags, rank, number):
-    """Show an array to the others, as the ``number``-th of this process."""
+    """Publish an array as the ``number``-th of this process."""
     for i in range(len(own)):
         slot[i] = own[i]
     _fence()
@@ -35,7 +35,8 @@ def post(own, slot, flags, rank, number):
 
 @jit
 def arrived(flags, number, spins):
-    """The first process that has not shown its ``number``-th array after so many looks, or -1."""
+    """The first process that has not published its ``number``-th array after ``spins`` polls, or
+    -1."""
     for r in range(len(flags)):
         left = spins
         while flags[r] < number:
@@ -49,7 +50,7 @@ def arrived(flags, number, spins):
 
 @jit
 def take_sum(slots, out):
-    """The sum of what all have shown, in the order of the processes."""
+    """The sum of the arrays of all processes, in process order."""
     for i in range(len(out)):
         total = slots[0, i]
         for r in range(1, len(slots)):

@@ -1,4 +1,4 @@
-"""Neighbourhoods of some vertices, drawn from a graph in CSR, and the classes that they read."""
+"""Samples neighbourhoods of vertices from a graph in CSR, and marks the classes that they read."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ __all__ = ["draw_block", "needed_rows"]
 
 @jit
 def draw_block(indptr, indices, roots, fanout, seed, place):
-    """``(vertices, ends, bounds, drawn, entry)``: the vertices of a block in the order they were
-    met, those within h draws of the roots being the first ``ends[h]``; the entries of CSR drawn for
-    vertex i are ``drawn[bounds[i] : bounds[i + 1]]`` as places in the block, and ``entry``.
+    """``(vertices, ends, bounds, drawn, entry)``: the vertices of a block in order of discovery,
+    the first ``ends[h]`` of which are within h draws of the roots. The neighbours drawn for vertex
+    i are ``drawn[bounds[i] : bounds[i + 1]]``, as positions in the block; the same range of
+    ``entry`` holds their CSR entries.
 
-    A vertex that was met first after h draws has ``fanout[h]`` neighbours drawn without replacement
-    (all where it has no more, or -1 is asked for), by Floyd's method; the last ones have none.
-    ``place`` must come in as -1 everywhere, and leaves so.
+    For a vertex first reached after h draws, ``fanout[h]`` neighbours are drawn without replacement
+    by Floyd's method (all if it has no more, or if ``fanout[h]`` is -1); none for the outermost
+    vertices. ``place`` must be -1 everywhere on entry, and is again on return.
     """
     room, most = len(roots), len(indptr) - 1
     vertices = np.empty(most, np.int64)
@@ -76,7 +77,7 @@ def draw_block(indptr, indices, roots, fanout, seed, place):
 def needed_rows(
     chosen, previous, first, second, entry_ptr, entry_tuple, shared, far_ptr, far_tuple, mark
 ):
-    """Set ``mark`` at the rows of the α table before that some classes of a round are made of."""
+    """Set ``mark`` at the rows of the previous α table that the chosen classes depend on."""
     for i in range(len(chosen)):
         c = chosen[i]
         mark[previous[c]] = 1

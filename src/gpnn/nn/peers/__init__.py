@@ -28,13 +28,13 @@ PEERS: dict[str, type[Peer]] = {
 
 @dataclass(frozen=True)
 class PeerSpec:
-    """A peer with its options, which a text such as ``cin:rings=8`` names."""
+    """A peer with its options, written as in ``cin:rings=8``."""
 
     kind: type[Peer]
     options: Any
 
     def __str__(self) -> str:
-        """The text, without options that have their default."""
+        """The text form, without options at their default."""
         usual = self.kind.Options()
         given = [
             f"{f.name}={_written(getattr(self.options, f.name))}"
@@ -44,7 +44,7 @@ class PeerSpec:
         return self.kind.name + (f":{','.join(given)}" if given else "")
 
     def build(self, graphs: Graphs, edged: bool) -> PeerStructure:
-        """What it reads of a set of graphs."""
+        """The structure that it reads from a set of graphs."""
         return self.kind.build(graphs, self.options, edged)
 
     def network(self, shape: Shape) -> Peer:
@@ -52,10 +52,10 @@ class PeerSpec:
 
 
 def peer_of(text: str | None) -> PeerSpec | None:
-    """The peer that a base names, or ``None`` where it names none.
+    """The peer with the given name, or ``None`` if there is none.
 
     Args:
-        text: the name of a peer, and its options: ``esan:policy=node,variant=ds``.
+        text: the name of a peer with its options: ``esan:policy=node,variant=ds``.
     """
     name, _, given = (text or "").partition(":")
     if name not in PEERS:
@@ -76,7 +76,7 @@ def peer_of(text: str | None) -> PeerSpec | None:
 
 
 def _read(text: str, like: Any) -> Any:
-    """A value of the type of the default, or the text where it is none."""
+    """The text converted to the type of the default, or the text itself if that fails."""
     if isinstance(like, bool):
         return {"true": True, "false": False}.get(text.lower(), text)
     try:

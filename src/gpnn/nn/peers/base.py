@@ -1,4 +1,4 @@
-"""What peers have in common: other methods that take the place of the base GNN."""
+"""Base classes of peers: published methods that replace the base GNN."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ..segments import Segments
 __all__ = ["Encode", "Peer", "Shape", "Side", "VertexPeer", "cells_of", "conv", "mean_of", "side"]
 
 Encode = Callable[[CellRows], Tensor]
-"""Labels or features of the edges that cells carry, into the width of the network."""
+"""Maps labels or features of the edges that cells carry to the width of the network."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a peer is built for.
+    """The dimensions and options that a peer is built for.
 
     Attributes:
-        width, layers: of the network.
+        width, layers: width and number of layers of the network.
         block, dropout: what surrounds a layer.
         edged: whether edges have labels or features.
         mean: whether the readout is a mean.
@@ -42,11 +42,10 @@ class Shape:
 
 
 class Peer(nn.Module):
-    """A published method, with all that is around it the same as around a base GNN: encoder of
-    features, blocks, head, training.
+    """A published method, with the same feature encoder, blocks, head and training as a base GNN.
 
-    A peer declares what it reads of the graphs (:meth:`build`) and turns encoded vertices and these
-    cells into one row per graph (:meth:`read`).
+    A peer declares the structure that it reads from the graphs (:meth:`build`) and maps encoded
+    vertices and these cells to one row per graph (:meth:`read`).
     """
 
     name: ClassVar[str]
@@ -62,7 +61,7 @@ class Peer(nn.Module):
 
     @classmethod
     def build(cls, graphs: Graphs, options: Any, edged: bool) -> PeerStructure:
-        """What it reads of a set of graphs; refuses those that it cannot take."""
+        """The structure that it reads from a set of graphs; rejects graphs that it cannot take."""
         raise NotImplementedError
 
     def read(self, x: Tensor, batch: GraphBatch, encode: Encode | None) -> Tensor:
@@ -75,7 +74,7 @@ class Peer(nn.Module):
 
 
 class VertexPeer(Peer):
-    """A peer that is a stack of layers, each of which turns rows of vertices into rows of vertices:
+    """A peer that is a stack of layers, each of which maps rows of vertices to rows of vertices:
     ``layer(x, batch, encode)``."""
 
     per_vertex = True
@@ -99,7 +98,7 @@ class VertexPeer(Peer):
 
 
 class Side(NamedTuple):
-    """Rows that a convolution of a base GNN reads in place of the vertices of a batch."""
+    """Rows that a convolution of a base GNN reads instead of the vertices of a batch."""
 
     neighbours: Segments | None
     edges: Edges | None
@@ -108,12 +107,12 @@ class Side(NamedTuple):
     degree: Tensor | None = None
 
     def own(self, x: Tensor) -> Tensor:
-        """The rows that a result is wanted of: all."""
+        """The rows for which a layer computes outputs: all."""
         return x
 
 
 def cells_of(batch: GraphBatch) -> CellBatch:
-    """The cells of a batch; the model has checked that it holds them."""
+    """The cells of a batch; the model has checked that they exist."""
     assert batch.cells is not None
     return batch.cells
 
@@ -133,12 +132,12 @@ def side(batch: GraphBatch, kind: str, name: str) -> Side:
 
 
 def conv(shape: Shape, inputs: int | None = None) -> GIN:
-    """The convolution inside a peer: GINE where edges have labels or features, else GIN."""
+    """The convolution inside a peer: GINE if edges have labels or features, otherwise GIN."""
     return (GINE if shape.edged else GIN)(inputs or shape.width, shape.width)
 
 
 def mean_of(where: Segments, x: Tensor, weight: Tensor | None = None) -> Tensor:
-    """Means over segments, 0 where there is nothing; with ``weight`` [..., columns, 1] weighted."""
+    """Means over segments, 0 for empty ones; weighted by ``weight`` [..., columns, 1] if given."""
     if weight is None:
         count = (where.ptr[1:] - where.ptr[:-1]).to(x.dtype).view(*x.shape[:-2], -1, 1)
         return where.sum(x) / count.clamp(min=1)

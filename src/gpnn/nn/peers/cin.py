@@ -24,7 +24,7 @@ KINDS = ("vertex", "edge", "ring")
 
 @dataclass(frozen=True)
 class CINOptions:
-    """``rings``: vertices of a ring, at most."""
+    """``rings``: maximum number of vertices of a ring."""
 
     rings: int = 6
 
@@ -63,7 +63,8 @@ class CINLayer(nn.Module):
     def forward(
         self, x: Tensor, below: Tensor | None, messages: Tensor | None, weight: Tensor | None
     ) -> Tensor:
-        """From a cell's row, the sum of its boundary and the sum of its messages."""
+        """The new row of a cell from its row, the sum of its boundary and the sum of its
+        messages."""
         own = (1 + self.epsilon)[..., None, None] * x
         up = (1 + self.up_epsilon)[..., None, None] * x
         b = self.boundary(own if below is None else own + below, weight)
@@ -80,14 +81,14 @@ class CINLayer(nn.Module):
 
 
 class CIN(Peer):
-    r"""Layers of :class:`CINLayer` for vertices, edges and rings, each with weights of its own.
+    r"""Layers of :class:`CINLayer` for vertices, edges and rings, each with separate weights.
 
-    Edges start from their labels, or without labels from the sum of their vertices; rings start
-    from the sum of their vertices. :math:`z_G` joins the readouts of the three dimensions.
+    Edges start from their labels or, without labels, from the sum of their vertices; rings start
+    from the sum of their vertices. :math:`z_G` concatenates the readouts of the three dimensions.
 
     Bodnar et al., *Weisfeiler and Lehman Go Cellular: CW Networks*, NeurIPS 2021. Rings are induced
-    cycles. Departures: the head reads the last layer alone, and a linear map of the three readouts
-    together (the public code maps each with a ReLU and adds them up).
+    cycles. Departures: the head reads only the last layer, through one linear map of all three
+    readouts (the public code maps each with a ReLU and sums them).
     """
 
     name, title = "cin", "CIN"

@@ -20,7 +20,7 @@ __all__ = ["DGN", "DGNLayer", "DGNOptions"]
 
 @dataclass(frozen=True)
 class DGNOptions:
-    """``vectors``: eigenvectors that give directions."""
+    """``vectors``: number of eigenvectors used as directions."""
 
     vectors: int = 1
 
@@ -64,10 +64,10 @@ class DGN(VertexPeer):
     """Layers of :class:`DGNLayer`.
 
     Beaini et al., *Directional Graph Networks*, ICML 2021. Eigenvectors are those of D - A of every
-    connected component. An eigenvalue that is repeated has no distinguished eigenvectors: there the
-    result depends on the order of vertices, as in the paper, and a note counts such graphs.
-    Departures: mean, sum and directional aggregators without degree scalers (with means alone, all
-    vertices without features would look alike); the vertex's own row is read too.
+    connected component. A repeated eigenvalue has no unique eigenvectors: the result then depends
+    on the order of vertices, as in the paper, and a note counts these graphs. Departures: mean, sum
+    and directional aggregators without degree scalers (with means only, all vertices without
+    features would be equal); the vertex's own row is also read.
     """
 
     name, title = "dgn", "DGN"

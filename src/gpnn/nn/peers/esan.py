@@ -25,7 +25,7 @@ __all__ = ["ESAN", "ESANOptions"]
 @dataclass(frozen=True)
 class ESANOptions:
     """``policy``: ``node`` or ``edge`` (one is deleted), ``ego``, ``ego+`` (the root is marked);
-    ``hops`` of ego networks; ``variant``: ``ds`` or ``dss``; ``sample``: the share of
+    ``hops``: radius of ego networks; ``variant``: ``ds`` or ``dss``; ``sample``: the fraction of
     subgraphs that a training step keeps."""
 
     policy: str = "ego+"
@@ -44,7 +44,7 @@ class ESANOptions:
 
 
 class ESAN(Peer):
-    r"""A network on every subgraph of a bag, with or without what the subgraphs share.
+    r"""A network on every subgraph of a bag, with (DSS) or without (DS) a shared part.
 
     .. math::
         \text{DS:} \quad & x^S_v \leftarrow \mathrm{block}\big(\mathrm{GIN}(S, x^S)_v\big) \\
@@ -52,12 +52,12 @@ class ESAN(Peer):
             + \mathrm{norm}\,\mathrm{GIN}'\big(G, \mathrm{mean}_{S' \ni v}\, x^{S'}\big)_v\Big) \\
         z_G &= \mathrm{mean}_S\, \rho\big(\mathrm{mean}_{v \in S}\, x^S_v\big)
 
-    ρ is a linear map with ReLU for DS and nothing for DSS.
+    ρ is a linear map with ReLU for DS and the identity for DSS.
 
     Bevilacqua et al., *Equivariant Subgraph Aggregation Networks*, ICLR 2022. Departures: a
-    subgraph has its own vertices alone (the public code keeps deleted and far ones as isolated
-    rows); the sum of both parts of DSS is normalised once more, in the block; a subgraph that is
-    not sampled is left out of all means, which costs as much as keeping it.
+    subgraph has only its own vertices (the public code keeps deleted and far ones as isolated
+    rows); the sum of both parts of DSS is normalised again in the block; a subgraph that is not
+    sampled is excluded from all means, which costs as much as keeping it.
     """
 
     name, title = "esan", "ESAN"

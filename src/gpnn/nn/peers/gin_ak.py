@@ -24,8 +24,8 @@ __all__ = ["GINAK", "GINAKLayer", "GINAKOptions"]
 
 @dataclass(frozen=True)
 class GINAKOptions:
-    """``hops`` of the ego networks; ``inner``: layers inside them; ``drop``: the share of ego
-    networks that a training step leaves out."""
+    """``hops``: radius of the ego networks; ``inner``: layers inside them; ``drop``: the fraction
+    of ego networks that a training step drops."""
 
     hops: int = 3
     inner: int = 1
@@ -109,7 +109,7 @@ class GINAK(VertexPeer):
     Zhao et al., *From Stars to Subgraphs: Uplifting Any GNN with Local Structure Awareness*, ICLR
     2022. Departures: the embedding of the hop distance is added to the features (the public code
     appends 16 columns); ego networks to drop are drawn independently (the paper covers every vertex
-    a few times), and all are computed.
+    a few times), but all are computed.
     """
 
     name, title = "gin-ak", "GIN-AK+"

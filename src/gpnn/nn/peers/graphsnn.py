@@ -1,4 +1,4 @@
-"""GraphSNN: neighbours weighed by the overlap of neighbourhoods."""
+"""GraphSNN: neighbours weighted by the overlap of neighbourhoods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GAMMA = 0.1
 
 @dataclass(frozen=True)
 class GraphSNNOptions:
-    """``power``: λ of the overlap weights."""
+    """``power``: the exponent λ of the overlap weights."""
 
     power: float = 2.0
 
@@ -66,8 +66,8 @@ class GraphSNN(VertexPeer):
     """Layers of :class:`GraphSNNLayer`.
 
     Wijesinghe and Wang, *A New Perspective on "How Graph Neural Networks Go Beyond
-    Weisfeiler-Lehman?"*, ICLR 2022. The rows of :math:`\\tilde A` sum to 1, so that the self term
-    is 2γ wherever there is a neighbour. Departures: the public code normalises over padded
+    Weisfeiler-Lehman?"*, ICLR 2022. The rows of :math:`\\tilde A` sum to 1, so the self term is 2γ
+    for every vertex with a neighbour. Departures: the public code normalises over padded
     positions of vertices and keeps dropout on at test time; neither is done here.
     """
 

@@ -1,4 +1,4 @@
-"""KP-GIN and KP-GIN+: messages from every distance, with the edges among those who send them."""
+"""KP-GIN and KP-GIN+: messages from every hop, with the edges among their senders."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class KPGINLayer(nn.Module):
 
     ``geometric``: :math:`\theta_k = \mathrm{softmax}_k\, \alpha (1 - \alpha)^{k - 1}` with
     :math:`\alpha = \sigma(a)`; ``attention``: :math:`\theta_k = \mathrm{softmax}_k\, \tanh(h^k_v)
-    w`. A hop has a K-th of the width. Where edges have labels, messages of the first hop are
+    w`. Every hop has 1/K of the width. If edges have labels, messages of the first hop are
     :math:`\mathrm{ReLU}(x^1_u + e_{uv} B)`.
     """
 
@@ -89,7 +89,7 @@ class KPGINLayer(nn.Module):
         return out
 
     def _theta(self, rows: Tensor) -> Tensor:
-        """How much every hop counts, from [..., n, K, part]; sums to 1 over K."""
+        """The weight of every hop, from [..., n, K, part]; sums to 1 over K."""
         if self.alpha is not None:
             alpha = torch.sigmoid(self.alpha)[..., None]
             power = torch.arange(self.hops, device=rows.device, dtype=rows.dtype)
@@ -102,7 +102,8 @@ class KPGINLayer(nn.Module):
 
 
 class KPGINPlusLayer(nn.Module):
-    r"""The same with messages of hop k from k - 1 layers before, in layer l, for k ≤ min(K, l):
+    r"""Like :class:`KPGINLayer`, but in layer l the messages of hop k come from k - 1 layers
+    before, for k ≤ min(K, l):
 
     .. math::
         y_v = \mathrm{MLP}\Big((1 + \epsilon)\, x^{(l)}_v + \sum_k (1 + \epsilon_k)\,
@@ -139,7 +140,7 @@ class KPGINPlusLayer(nn.Module):
 def _hop(
     x: Tensor, k: int, batch: GraphBatch, encode: Encode | None, edge: Linear | None
 ) -> Tensor:
-    """Σ over the k-hop neighbours, with labels of edges in the first hop."""
+    """Σ over the k-hop neighbours, with edge labels in the first hop."""
     cells = cells_of(batch)
     if k > 1 or encode is None or edge is None:
         return cells.sums[f"hop {k}"].sum(x)
@@ -153,10 +154,10 @@ class KPGIN(VertexPeer):
 
     Feng et al., *How Powerful are K-hop Message Passing Graph Neural Networks*, NeurIPS 2022.
     Departures: a component of the peripheral subgraph is encoded by its number of edges (the public
-    code takes the mean of their labels, keeps five components in the order networkx finds them, and
-    thus depends on the order of vertices); numbers of paths are not encoded; the geometric weights
-    pass the sigmoid that the public code computes and does not use; attention has no LSTM; KP-GIN+
-    has a self term.
+    code takes the mean of their labels and keeps five components in the order in which networkx
+    finds them, so it depends on the order of vertices); numbers of paths are not encoded; the
+    geometric weights use the sigmoid that the public code computes but does not use; attention has
+    no LSTM; KP-GIN+ has a self term.
     """
 
     name, title = "kp-gin", "KP-GIN"

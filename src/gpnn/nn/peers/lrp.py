@@ -1,4 +1,4 @@
-"""Deep LRP: every ordering of what lies around a vertex, read as a list."""
+"""Deep LRP: all orderings of the neighbourhood of a vertex, read as sequences."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class LRPLayer(nn.Module):
             \sum_i x_{\pi(i)} W_i + \sum_{i < j,\; \pi(i) \sim \pi(j)} u_{ij} + b\Big)
 
     which is the product of the permuted tensor of features and adjacency with weights of the same
-    size; μ is a perceptron. Where edges have labels, :math:`u_{ij}` is multiplied by the encoded
-    label, entry by entry.
+    size; μ is a perceptron. If edges have labels, :math:`u_{ij}` is multiplied elementwise by the
+    encoded label.
     """
 
     def __init__(self, shape: Shape, options: LRPOptions) -> None:
@@ -82,9 +82,9 @@ class LRP(VertexPeer):
     """Layers of :class:`LRPLayer`.
 
     Chen et al., *Can Graph Neural Networks Count Substructures?*, NeurIPS 2020. In LRP-l-k, l is
-    the depth and k the width: every vertex of a level adds k of its neighbours, so that orderings
-    have 1 + k + … + k^l vertices (the public code sets room for 1 + lk, the same for k or l = 1).
-    Departures: labels of edges scale the weights of a pair of places (the public code has a matrix
+    the depth and k the width: every vertex of a level adds k of its neighbours, so orderings have
+    1 + k + … + k^l vertices (the public code allocates 1 + lk, the same for k = 1 or l = 1).
+    Departures: edge labels scale the weights of a pair of positions (the public code has a matrix
     for each).
     """
 

@@ -1,4 +1,4 @@
-"""PPGN: matrices of pairs of vertices, multiplied."""
+"""PPGN: products of matrices over pairs of vertices."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class PPGN(Peer):
         X \leftarrow \mathrm{block}\big(\big[X \,\|\, m_1(X) \cdot m_2(X)\big] W\big), \qquad
         z_G = \mathrm{readout}_v\, X_{vv} \,\|\, \mathrm{readout}_{v \ne u}\, X_{vu}
 
-    The product is one of n × n matrices for every channel; :math:`m_1, m_2` are perceptrons of two
-    layers on every pair. X starts from an embedding of no edge, the same vertex or an edge (and of
-    its label), plus the encoded features of v on the diagonal.
+    The product is a product of n × n matrices for every channel; :math:`m_1, m_2` are two-layer
+    perceptrons on every pair. X starts from an embedding of the kind of pair (no edge, same vertex
+    or edge, with its label), plus the encoded features of v on the diagonal.
 
-    Maron et al., *Provably Powerful Graph Networks*, NeurIPS 2019. Departures: normalisations, of
-    which the paper has none; sums or means as readout, as for all models here (the paper takes
-    maxima), of the last block.
+    Maron et al., *Provably Powerful Graph Networks*, NeurIPS 2019. Departures: normalisations (the
+    paper has none); sums or means over the last block as readout, as for all models here (the paper
+    takes maxima).
 
-    Pairs lie in rows without padding; for the product alone they are put into squares of a few
-    sizes, the rest of which is zero (:func:`multiply`).
+    Pairs are stored in rows without padding; only for the product they are copied into square
+    matrices of a few sizes, padded with zeros (:func:`multiply`).
     """
 
     name, title = "ppgn", "PPGN"

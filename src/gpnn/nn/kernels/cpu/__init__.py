@@ -1,8 +1,8 @@
-"""Kernels for the CPU where plain PyTorch takes many operations, each beside the plain code.
+"""CPU kernels that replace several PyTorch operations each; all have plain equivalents.
 
-On small graphs a step of PyTorch is mostly the cost of calling operations. These loops, compiled by
-numba, do what several of them do in one pass over the rows, one after another, so that the result
-does not depend on the number of threads.
+On small graphs, most of the time of a PyTorch step is the overhead of calling operations. These
+loops, compiled by numba, do the work of several operations in one pass over the rows, in a fixed
+order, so that results do not depend on the number of threads.
 """
 
 from .codes import add_rows, sum_rows

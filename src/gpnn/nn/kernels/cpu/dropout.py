@@ -18,7 +18,7 @@ __all__ = ["drop"]
 
 @jit
 def _mix(x):
-    """The finaliser of MurmurHash 3; numba widens what is computed to 64 bits, so it is cut off."""
+    """The finaliser of MurmurHash 3; numba widens results to 64 bits, so they are truncated."""
     x = np.uint32((x ^ (x >> 16)) * 0x85EBCA6B)
     x = np.uint32((x ^ (x >> 13)) * 0xC2B2AE35)
     return np.uint32(x ^ (x >> 16))
@@ -68,7 +68,7 @@ def _dropped(x: Tensor, draw: Draw, site: int, step: int, rows: Tensor) -> Tenso
 
 
 def drop(x: Tensor, draw: Draw, site: int, rows: Tensor) -> Tensor:
-    """x times :func:`gpnn.nn.dropout.kept`, the same numbers. Shapes: x [(R,) rows, f], rows
+    """x times :func:`gpnn.nn.dropout.kept`, with identical values. Shapes: x [(R,) rows, f], rows
     [(R,) rows] → like x."""
     out: Tensor = _Dropped.apply(x, draw, site, int(draw.step), rows)
     return out

@@ -11,6 +11,6 @@ __all__ = ["jit"]
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` and cache the machine code on disk; sums may be taken in another order,
-    which lets the compiler use vector instructions."""
+    """Compile ``function`` and cache the machine code on disk. Sums may be reordered, so that the
+    compiler can use vector instructions."""
     return compiled(function, fastmath={"contract", "reassoc", "nsz"})

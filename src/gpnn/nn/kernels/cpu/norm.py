@@ -17,14 +17,14 @@ __all__ = ["normalise", "scale_rows"]
 
 
 BLOCK = 64
-"""Rows that are summed in the precision of the data before they join a sum in double precision."""
+"""Rows summed in the precision of the data; sums of blocks are added in double precision."""
 STRETCH = 2**16
-"""Rows of which a thread takes the sums; a fixed number, so that they do not depend on threads."""
+"""Rows per partial sum; fixed, so that results do not depend on the number of threads."""
 
 
 @jit
 def _moments(x, weight, parts, low, high):
-    """Σ w, the mean and Σ w (x - mean)² of every feature over a stretch of rows."""
+    """Σ w, the mean and Σ w (x - mean)² of every feature over a range of rows."""
     replicas, _, width = x.shape
     out = parts[low // STRETCH]
     unit = x.dtype.type(1)
@@ -59,7 +59,7 @@ def _moments(x, weight, parts, low, high):
 
 @jit
 def _join(moments, out):
-    """The moments of all rows from those of some, [parts, R, 3, f] → [R, 3, f]."""
+    """Merge the moments of several sets of rows, [parts, R, 3, f] → [R, 3, f]."""
     for r in range(out.shape[0]):
         for c in range(out.shape[2]):
             total, mean, spread = 0.0, 0.0, 0.0
@@ -75,8 +75,8 @@ def _join(moments, out):
 
 @jit
 def _settle(moments, gain, bias, running_mean, running_var, eps, flat, momentum, steep, shift):
-    """What rows are multiplied by and what is added to them; the running statistics move on.
-    Σ w (x - mean)² becomes 1/σ."""
+    """Compute the scale and shift of rows and update the running statistics. In ``moments``,
+    Σ w (x - mean)² is replaced by 1/σ."""
     for r in range(moments.shape[0]):
         for c in range(moments.shape[2]):
             total, mean = max(moments[r, 0, c], 1.0), moments[r, 1, c]
@@ -94,7 +94,7 @@ def _settle(moments, gain, bias, running_mean, running_var, eps, flat, momentum,
 
 @jit
 def _slopes(x, grad, out, stats, relu, parts, low, high):
-    """Σ g and Σ g (x - mean) of every feature over a stretch of rows."""
+    """Σ g and Σ g (x - mean) of every feature over a range of rows."""
     replicas, _, width = x.shape
     into = parts[low // STRETCH]
     zero = x.dtype.type(0)
@@ -121,7 +121,7 @@ def _slopes(x, grad, out, stats, relu, parts, low, high):
 
 @jit
 def _unapply(x, weight, grad, out, gain, stats, sums, relu, into, low, high):
-    """The gradient of the rows; ``sums`` are Σ g and Σ g (x - mean) over all rows that count in the
+    """The gradient of the rows; ``sums`` are Σ g and Σ g (x - mean) over all rows in the
     statistics."""
     replicas, _, width = x.shape
     zero, unit = x.dtype.type(0), x.dtype.type(1)
@@ -190,7 +190,7 @@ class _Normalise(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight, gain, bias, out, stats = ctx.saved_tensors
-        if torch.is_grad_enabled():  # a second derivative is asked for: by the plain code
+        if torch.is_grad_enabled():  # second derivatives use the plain code
             again = ctx.plain(x, weight, gain, bias)
             slopes = torch.autograd.grad(again, (x, gain, bias), grad, create_graph=True)
             return slopes[0], None, *slopes[1:], *(None,) * 6
@@ -202,7 +202,7 @@ class _Normalise(torch.autograd.Function):
         parts = np.empty((len(each), *total.shape))
         on_rows(_slopes, (rows, slope, made, moments, ctx.relu, parts), each, x.numel())
         np.sum(parts, axis=0, out=total)
-        of_bias = sums[..., 0, :].to(gain.dtype)  # of the rows of this process alone
+        of_bias = sums[..., 0, :].to(gain.dtype)  # over the rows of this process only
         of_gain = (sums[..., 1, :] * stats[..., 2, :]).to(gain.dtype)
         arrays = (
             rows, _weights(weight, x), slope, made, _stacked(gain, 2).numpy(), moments,
@@ -224,10 +224,10 @@ def normalise(
     relu: bool,
     plain: Any,
 ) -> Tensor:
-    """See :class:`gpnn.nn.norm.WeightedBatchNorm`, in training; the running statistics move on.
+    """:class:`gpnn.nn.norm.WeightedBatchNorm` in training; updates the running statistics.
 
     Args:
-        plain: the same as a function of x, weight, gain and bias that can be differentiated twice.
+        plain: the same function of x, weight, gain and bias, in a form differentiable twice.
 
     Shapes: x [(R,) rows, f], weight [(R,) rows], gain, bias and statistics [(R,) f].
     """
@@ -236,7 +236,7 @@ def normalise(
 
 
 def scale_rows(x: Tensor, steep: Tensor, shift: Tensor, relu: bool) -> Tensor:
-    """x · steep + shift, negative entries cut off with ``relu``; no gradient."""
+    """x · steep + shift, with negative entries set to zero if ``relu``; no gradient."""
     x = x.contiguous()
     out = torch.empty_like(x)
     tensors = (_stacked(x, 3), _stacked(steep, 2), _stacked(shift, 2))

@@ -1,5 +1,5 @@
-"""Σ ReLU(x_u + y_c) over the pairs of every vertex without a row for every pair; the plain code is
-:func:`gpnn.nn.pair_sum.plain_pair_sum`."""
+"""Σ ReLU(x_u + y_c) over the pairs of every vertex, without storing a row for every pair; the plain
+code is :func:`gpnn.nn.pair_sum.plain_pair_sum`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _sums(x, y, other, own, ptr, weight, out, low, high):
 
 @jit
 def _slopes(mine, theirs, partner, entry, ptr, vertex, grad, weight, out, low, high):
-    """Of the rows ``mine``: entry e of row i has the row ``partner[e]`` of the other table."""
+    """Gradient of the rows ``mine``; entry e pairs row i with row ``partner[e]`` of ``theirs``."""
     zero, factor = out.dtype.type(0), out.dtype.type(1)
     for i in range(low, high):
         row, a = out[i], mine[i]
@@ -47,7 +47,7 @@ def _arrays(*tensors: Tensor) -> tuple[np.ndarray, ...]:
 
 
 def _weights(weight: Tensor | None, like: Tensor) -> Tensor:
-    """Factors of the pairs, none for ones."""
+    """Factors of the pairs; empty if all are 1."""
     return like.new_zeros(0) if weight is None else weight.to(like.dtype)
 
 

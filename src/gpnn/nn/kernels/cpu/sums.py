@@ -12,7 +12,7 @@ __all__ = ["NO_NUMBERS", "add_to_rows", "replica_dots", "segment_sums"]
 
 NO_ROWS = {kind: torch.zeros(0, 0, dtype=kind).numpy() for kind in (torch.float32, torch.float64)}
 NO_NUMBERS = {kind: rows.reshape(0) for kind, rows in NO_ROWS.items()}
-"""What is passed for arrays that are not there: numba distinguishes them by their length."""
+"""Placeholders for absent arrays, which kernels recognise by their length of zero."""
 
 
 @jit
@@ -70,7 +70,7 @@ def _add(x, target, ptr, weight, out):
 
 
 def add_to_rows(x: Tensor, target: Tensor, ptr: Tensor, weight: Tensor | None, out: Tensor) -> None:
-    """Add row i of x to the rows of ``out`` that its entries ``ptr[i]:ptr[i + 1]`` name.
+    """Add row i of x to the rows ``target[ptr[i]:ptr[i + 1]]`` of ``out``.
     Shapes: x [rows, f], target and weight [entries], ptr [rows + 1]."""
     numbers = NO_NUMBERS[x.dtype] if weight is None else weight.numpy()
     _add(x.contiguous().numpy(), target.numpy(), ptr.numpy(), numbers, out.numpy())
@@ -105,7 +105,7 @@ def segment_sums(
 
 
 def replica_dots(x: Tensor, y: Tensor) -> Tensor:
-    """Σ x y over all of a replica. Shapes: [R, …] twice → [R]."""
+    """Σ x y over all entries of a replica. Shapes: [R, …] twice → [R]."""
     replicas = len(x)
     out = x.new_empty(replicas)
     left, right = (part.detach().reshape(replicas, -1).numpy() for part in (x, y))

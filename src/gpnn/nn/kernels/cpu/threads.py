@@ -1,7 +1,7 @@
-"""Kernels on stretches of rows, on as many threads as torch uses.
+"""Runs kernels on ranges of rows, with as many threads as torch uses.
 
-A kernel takes the first row and the one after the last as its last two arguments, writes these rows
-and no others, and releases the interpreter's lock. Which thread writes a row does not change it.
+The last two arguments of a kernel are the first row and the row after the last. It writes only
+these rows and releases the interpreter lock. Results do not depend on which thread writes a row.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import torch
 __all__ = ["on_entries", "on_rows"]
 
 WORTH = 2**23
-"""Numbers that a call must read for threads to pay: they start anew in every call, beside those of
-torch, which wait for work in a busy loop."""
+"""Minimum number of values that a call must read for threads to pay off: they are started in every
+call, in addition to torch's own threads, which busy-wait for work."""
 PIECES = 4
-"""Stretches per thread, so that an uneven one does not keep the others waiting."""
+"""Ranges per thread, so that an uneven one does not delay the others."""
 
 
 def on_rows(
     kernel: Callable[..., Any], arguments: tuple[Any, ...], rows: list[tuple[int, int]], work: int
 ) -> None:
-    """``kernel(*arguments, low, high)`` of every stretch; all together read ``work`` numbers."""
+    """Call ``kernel(*arguments, low, high)`` for every range; all together read ``work`` values."""
     threads = min(torch.get_num_threads(), len(rows))
     if threads <= 1 or work < WORTH:
         for one in rows:
@@ -40,8 +40,8 @@ def on_rows(
 def on_entries(
     kernel: Callable[..., Any], arguments: tuple[Any, ...], ptr: np.ndarray, width: int
 ) -> None:
-    """The same for rows whose entries begin at ``ptr[i]`` and read ``width`` numbers each, in
-    stretches with about as many entries each."""
+    """The same for rows whose entries begin at ``ptr[i]`` and read ``width`` values each, in ranges
+    with about equally many entries."""
     rows, entries, threads = len(ptr) - 1, int(ptr[-1]), torch.get_num_threads()
     if threads == 1 or entries * width < WORTH:
         kernel(*arguments, 0, rows)

@@ -1,8 +1,8 @@
-"""Kernels for CUDA where plain PyTorch takes many, each beside the plain code it stands in for.
+"""CUDA kernels that replace several PyTorch operations each; all have plain equivalents.
 
-Small graphs leave a GPU waiting for launches, so what counts is how few kernels a step has, and
-that none of them runs on a few processors only. They need Triton, which most CUDA builds of PyTorch
-bring along; the plain code does without (:mod:`gpnn.nn.kernels.dispatch`).
+On small graphs a GPU mostly waits for kernel launches, so a step should have few kernels, and none
+should run on only a few multiprocessors. The kernels need Triton, which most CUDA builds of PyTorch
+include; without it the plain code is used (:mod:`gpnn.nn.kernels.dispatch`).
 """
 
 from .dots import replica_dots

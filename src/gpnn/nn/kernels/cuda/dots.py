@@ -1,4 +1,4 @@
-"""Dot products of all that replicas hold, in spans; plain PyTorch takes two passes."""
+"""Dot products over all entries of a replica, in spans; plain PyTorch takes two passes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _dots(x, y, parts, size, span, spans, SIZE: tl.constexpr):
 
 
 def replica_dots(x: Tensor, y: Tensor) -> Tensor:
-    """Σ x y over all of a replica, in a fixed order. Shapes: [R, …] twice → [R]."""
+    """Σ x y over all entries of a replica, in a fixed order. Shapes: [R, …] twice → [R]."""
     replicas, size = len(x), x[0].numel()
     spans = max(1, triton.cdiv(size, SPAN))
     parts = x.new_empty(replicas, spans)

@@ -66,7 +66,8 @@ def _dropped(x: Tensor, draw: Draw, place: int, rows: Tensor) -> Tensor:
 
 
 def drop(x: Tensor, draw: Draw, place: int, rows: Tensor) -> Tensor:
-    """x times :func:`gpnn.nn.dropout.kept`, the same numbers. The gradient draws again, so it has
-    to be taken before the next step. Shapes: x [R, rows, f], rows [R, rows] → like x."""
+    """x times :func:`gpnn.nn.dropout.kept`, with identical values. The gradient draws the mask
+    again, so it must be computed before the next step. Shapes: x [R, rows, f], rows [R, rows] →
+    like x."""
     out: Tensor = _Dropped.apply(x, draw, place, rows.contiguous())
     return out

@@ -1,9 +1,9 @@
 r"""Linear maps that differ by group of rows, and their gradients, for all replicas in one kernel;
 the plain code is :mod:`gpnn.nn.grouped`.
 
-A gradient :math:`\sum_i x_i^T g_i` over many thousand rows of a small map keeps only a few
-processors busy if it is taken as one product, so it is taken in spans of rows, which are added up
-in a fixed order.
+As a single product, a gradient :math:`\sum_i x_i^T g_i` over many thousands of rows of a small map
+would occupy only a few multiprocessors. It is computed in spans of rows, which are summed in a
+fixed order.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _map(x, weight, bias, out, tiles, rows, inner, outer, maps, BIASED: tl.const
 def _outer(x, grad, parts, table, rows, inner, outer, spans, size, across, LEFT: tl.constexpr,
            RIGHT: tl.constexpr, DEEP: tl.constexpr, HIGH: tl.constexpr,
            WIDE: tl.constexpr):  # fmt: skip
-    """What a span adds to a map, and behind it what it adds to the sums of rows."""
+    """The contribution of a span to a map, followed by its contribution to the sums of rows."""
     span, replica = tl.program_id(0), tl.program_id(2).to(tl.int64)
     high, wide = tl.program_id(1) // across, tl.program_id(1) % across
     start, stop = tl.load(table + 2 * span), tl.load(table + 2 * span + 1)
@@ -102,7 +102,7 @@ def _add(parts, out, sums, ptr, spans, maps, flat, size, TALL: tl.constexpr,
     tl.store(sums + own * (size - flat) + at - flat, found, mask=(at >= flat) & inside)
 
 
-@cache  # never forgotten: captured steps read them
+@cache  # never evicted: captured steps read these tensors
 def _tiles(groups: Groups, rows: int, device: torch.device) -> Tensor:
     """(start, stop, map) of blocks of at most ``TALL`` rows; -1 for rows of no group."""
     out, at = [], 0
@@ -115,7 +115,7 @@ def _tiles(groups: Groups, rows: int, device: torch.device) -> Tensor:
 
 @cache
 def _spans(groups: Groups, maps: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """(start, stop) of spans of rows, map by map, and where each map's begin."""
+    """(start, stop) of spans of rows, map by map, and where the spans of each map begin."""
     found: list[list[tuple[int, int]]] = [[] for _ in range(maps)]
     for start, stop, number in groups:
         found[number] += [(k, min(k + SPAN, stop)) for k in range(start, stop, SPAN)]
@@ -142,7 +142,7 @@ def map_rows(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Groups) -> 
         return out
     tiles = _tiles(groups, rows, x.device)
     wide = min(64, max(16, triton.next_power_of_2(outer)))
-    weight = weight.contiguous()  # a map read across its rows would be slow
+    weight = weight.contiguous()  # strided reads of a map would be slow
     _map[(len(tiles), triton.cdiv(outer, wide), replicas)](
         x.contiguous(), weight, weight if bias is None else bias.contiguous(), out, tiles, rows,
         inner, outer, maps, bias is not None, TALL, DEEP, wide,
@@ -153,9 +153,9 @@ def map_rows(x: Tensor, weight: Tensor, bias: Tensor | None, groups: Groups) -> 
 def outer_rows(
     x: Tensor, grad: Tensor, maps: int, groups: Groups, summed: str = ""
 ) -> tuple[Tensor, Tensor | None]:
-    """Σ x_iᵀ g_i over the rows of every map, and the sum of the rows of one of them: ``summed`` is
-    "left", "right" or "". Shapes: x [R, rows, f], grad [R, rows, o] → [R, maps, f, o], and
-    [R, maps, f] or [R, maps, o]."""
+    """Σ x_iᵀ g_i over the rows of every map, and the sum of the rows of x ("left"), of the gradient
+    ("right") or of neither (""), as given by ``summed``. Shapes: x [R, rows, f], grad [R, rows, o]
+    → [R, maps, f, o], and [R, maps, f] or [R, maps, o]."""
     replicas, rows, inner = x.shape
     outer = grad.shape[2]
     width = {"": 0, "left": inner, "right": outer}[summed]

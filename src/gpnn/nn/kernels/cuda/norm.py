@@ -1,7 +1,7 @@
 """Weighted batch normalisation, two kernels each way; the plain code is :mod:`gpnn.nn.norm`.
 
-Rows are taken in spans; every span leaves its share of the statistics, and whoever needs the whole
-adds the shares up again, in a fixed order.
+Rows are processed in spans. Every span stores partial statistics, and kernels that need the total
+sum these again, in a fixed order.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["normalise"]
 
 TALL = 64
 SPANS = 64
-"""Spans of a replica at most."""
+"""Maximum number of spans per replica."""
 
 
 @triton.jit
 def _tile(weight, rows, width, r, first, column, TALL: tl.constexpr):
-    """Where a tile of rows lies, which of it is there, and its weights."""
+    """Offsets of a tile of rows, the mask of its valid entries, and its weights."""
     row = first + tl.arange(0, TALL)
     inside = row < rows
     there = inside[:, None] & (column < width)[None, :]
@@ -35,7 +35,7 @@ def _tile(weight, rows, width, r, first, column, TALL: tl.constexpr):
 @triton.jit(do_not_specialize=["rows", "span", "spans"])
 def _moments(x, weight, parts, rows, width, span, spans, TALL: tl.constexpr,
              COLUMNS: tl.constexpr):  # fmt: skip
-    """Weight, mean and squared deviations of every span, tile after tile."""
+    """Weight, mean and squared deviations of every span, accumulated tile by tile."""
     s, r = tl.program_id(0), tl.program_id(2).to(tl.int64)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     total = tl.zeros((COLUMNS,), dtype=tl.float32)
@@ -103,7 +103,7 @@ def _apply(x, weight, parts, gain, bias, out, stats, running_mean, running_var, 
 @triton.jit(do_not_specialize=["rows", "span", "spans"])
 def _slopes(x, weight, grad, stats, gain, bias, parts, rows, width, span, spans,
             RELU: tl.constexpr, TALL: tl.constexpr, COLUMNS: tl.constexpr):  # fmt: skip
-    """Σ g and Σ g x̂ of every span, g being the gradient of the output."""
+    """Σ g and Σ g x̂ of every span, where g is the gradient of the output."""
     s, r = tl.program_id(0), tl.program_id(2).to(tl.int64)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     fits = column < width
@@ -117,7 +117,7 @@ def _slopes(x, weight, grad, stats, gain, bias, parts, rows, width, span, spans,
         at, there, _ = _tile(weight, rows, width, r, first, column, TALL)
         off = tl.load(x + at, mask=there, other=0) - mean[None, :]
         g = tl.load(grad + at, mask=there, other=0)
-        if RELU:  # the sign of the output costs less to work out than to read
+        if RELU:  # computing the sign of the output is cheaper than reading it
             g = tl.where(off * steep[None, :] + shift[None, :] > 0, g, 0)
         unit = off * scale[None, :]
         of_bias += tl.sum(g, 0)
@@ -217,8 +217,9 @@ def normalise(
     momentum: float,
     relu: bool,
 ) -> Tensor:
-    """See :class:`gpnn.nn.norm.WeightedBatchNorm`, in training, stacked; the running statistics
-    move on. Shapes: x [R, rows, f], weight [R, rows], gain, bias and statistics [R, f]."""
+    """:class:`gpnn.nn.norm.WeightedBatchNorm` in training, for stacked replicas; updates the
+    running statistics. Shapes: x [R, rows, f], weight [R, rows], gain, bias and statistics
+    [R, f]."""
     out: Tensor = _Normalise.apply(
         x.contiguous(), weight.contiguous(), gain, bias, running_mean, running_var, eps, flat,
         momentum, relu,

@@ -10,16 +10,16 @@ from torch import Tensor
 __all__ = ["segment_sums"]
 
 ROWS, COLUMNS, DEEP = 16, 32, 64
-"""Of a block; taller ones of int64 numbers break the compiler."""
+"""Dimensions of a block; taller blocks of int64 numbers break the compiler."""
 LONG = 32
-"""From this mean length on, segments are first added up in pieces."""
+"""From this mean length on, segments are first summed in pieces."""
 SHORT, SHORT_BESIDE_PIECES = 32, 8
-"""Segments up to this length are added entry by entry."""
+"""Segments up to this length are summed entry by entry, without and with pieces."""
 
 
 @triton.jit
 def _entries(x, source, weight, at, live, column, width, WEIGHTED: tl.constexpr):
-    """What some entries add, [entries, columns]."""
+    """The terms of some entries, [entries, columns]."""
     row = tl.load(source + at, mask=live, other=0).to(tl.int64)
     value = tl.load(x + row[:, None] * width + column[None, :],
                     mask=live[:, None] & (column < width)[None, :], other=0)  # fmt: skip
@@ -31,11 +31,11 @@ def _entries(x, source, weight, at, live, column, width, WEIGHTED: tl.constexpr)
 @triton.jit(do_not_specialize=["rows", "bits"])
 def _pieces(x, source, ptr, weight, parts, rows, width, bits, WEIGHTED: tl.constexpr,
             COLUMNS: tl.constexpr, DEEP: tl.constexpr):  # fmt: skip
-    """Sums of ``DEEP`` entries each, of those pieces that lie in one segment as a whole."""
+    """Sums of pieces of ``DEEP`` entries, for pieces that are entirely in one segment."""
     piece = tl.program_id(0)
     begin = piece * DEEP
     low, high = piece * 0, piece * 0 + rows
-    for _ in range(bits):  # the segment that begins last before the piece
+    for _ in range(bits):  # find the last segment that begins at or before the piece
         middle = (low + high) // 2
         before = tl.load(ptr + middle).to(tl.int32) <= begin
         low, high = tl.where(before, middle, low), tl.where(before, high, middle)
@@ -51,9 +51,9 @@ def _sums(x, source, ptr, weight, parts, onto, factor, out, rows, width, block,
           WEIGHTED: tl.constexpr, PIECES: tl.constexpr, ONTO: tl.constexpr, SCALED: tl.constexpr,
           SHORT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
           DEEP: tl.constexpr):  # fmt: skip
-    """Rows of a program lie far apart, because long segments lie together. The entries of short
-    segments are added one by one for all rows, those of a long one in blocks, whole pieces of it
-    at once."""
+    """Rows of a program are far apart, because long segments are adjacent. Short segments are
+    summed entry by entry, for all rows at once; long ones in blocks, using the sums of whole
+    pieces."""
     lane = tl.arange(0, ROWS)
     row = tl.program_id(0) + lane * tl.num_programs(0)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
@@ -104,8 +104,8 @@ def segment_sums(
     onto: Tensor | None = None,
     factor: Tensor | None = None,
 ) -> Tensor:
-    """See :class:`gpnn.nn.segments.Segments`. Shapes: x [columns, f], onto [rows, f], factor [R]
-    (or one number) of all rows of a replica → [rows, f]."""
+    """See :class:`gpnn.nn.segments.Segments`. Shapes: x [columns, f], onto [rows, f], factor [R],
+    one per replica (or a single number) → [rows, f]."""
     rows, width = ptr.shape[0] - 1, x.shape[1]
     out = torch.empty(rows, width, dtype=x.dtype, device=x.device)
     if not out.numel():
