@@ -51,7 +51,7 @@ class Capture:
         self.graph.replay()
 
     def keep_up(self) -> None:
-        """Wait until the device is at most a few calls of this method behind."""
+        """Wait until the device is at most a few epochs behind."""
         if self.trainer.device.type != "cuda":
             return
         event = torch.cuda.Event()

@@ -41,8 +41,7 @@ class Checkpoint:
         self.run: dict[str, Any] = json.loads(json.dumps(run))
 
     def restore(self, state: Mapping[str, Tensor]) -> tuple[int, float]:
-        """Fill the tensors from the file. Returns the number of epochs done and the seconds spent.
-        """
+        """Fill the tensors from the file. Returns the epochs done and the seconds spent."""
         if not self.path.is_file():
             return 0, 0.0
         try:

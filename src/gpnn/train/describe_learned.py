@@ -1,5 +1,4 @@
-"""Readable description of a learned scheme: its parts, and a small decision tree that imitates it.
-"""
+"""Description of a learned scheme: its parts, and a small decision tree that imitates it."""
 
 from __future__ import annotations
 

@@ -260,8 +260,7 @@ def _keep(
 
 
 def _chosen_by(samples: Samples, histories: Sequence[list[dict[str, Any]]]) -> str:
-    """The metric that chose the epochs, or the loss if that is undefined on all validation parts.
-    """
+    """The metric that chose the epochs; the loss if it is undefined on all validation parts."""
     name = samples.task.chosen_by(samples.outputs)
     known = any(f"valid_{name}" in record for history in histories for record in history)
     return name if known else "loss"
@@ -325,8 +324,7 @@ def _measure(
 
 
 def _scores(loaded: Loaded, samples: Samples, splits: Sequence[Split]) -> Tensor:
-    """Predictions of every network for all samples; NaN for graphs in no validation or test part.
-    """
+    """Predictions of every network for all samples; NaN for graphs that are only in train."""
     if samples.task.node_level:
         return loaded.predict_members(samples)
     rows = np.unique(np.concatenate([ids for one in splits for ids in (one.valid, one.test)]))

@@ -185,8 +185,7 @@ class Loaded:
         return self.measure(self.predict(samples)[chosen], samples.y[chosen])
 
     def coverage(self, scores: Tensor, y: Tensor, level: float = LEVEL) -> dict[str, float]:
-        """The share of rows with the true value in the interval, for every output with intervals.
-        """
+        """The share of rows with the true value in the interval, for every output that has one."""
         if self.calibration is None:
             return {}
         out = {}

@@ -1,5 +1,4 @@
-"""Shared by the models of a training: samples, network configuration, parts; and initial networks.
-"""
+"""Samples, network configuration and parts shared by the models of a training; initial networks."""
 
 from __future__ import annotations
 
