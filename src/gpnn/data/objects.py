@@ -3,7 +3,7 @@
 =======================  ====================================================================
 item                     data of its vertices and edges
 =======================  ====================================================================
-text                     a SMILES: OGB's atom columns, bonds as edge labels (needs RDKit)
+text                     a SMILES: atom columns, bonds as edge labels (needs RDKit)
 PyG ``Data``             ``x``: floats are features, whole numbers are categories, column by
                          column; ``edge_attr``: a column of whole numbers and one-hot rows are
                          labels, several columns of whole numbers are joined into one, other

@@ -19,7 +19,7 @@ IntArray = NDArray[np.int64]
 
 MOLECULE, LABELS, DEGREE, FEATURES = "molecule", "labels", "degree", "features"
 KINDS = (MOLECULE, LABELS, DEGREE, FEATURES)
-"""Kinds of rows in ``Raw.nodes``: OGB's atom columns, integer labels, degrees, floats."""
+"""Kinds of rows in ``Raw.nodes``: atom columns, integer labels, degrees, floats."""
 
 
 @dataclass(frozen=True, slots=True)

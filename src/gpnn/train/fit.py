@@ -324,7 +324,7 @@ def _measure(
 
 
 def _scores(loaded: Loaded, samples: Samples, splits: Sequence[Split]) -> Tensor:
-    """Predictions of every network for all samples; NaN for graphs that are only in train."""
+    """Predictions of every network for all samples; NaN for graphs in neither valid nor test."""
     if samples.task.node_level:
         return loaded.predict_members(samples)
     rows = np.unique(np.concatenate([ids for one in splits for ids in (one.valid, one.test)]))

@@ -19,8 +19,8 @@ class Interrupt:
 
 @contextmanager
 def deferred_interrupt() -> Iterator[Interrupt]:
-    """Record the first Ctrl-C, so that results can be stored; a second Ctrl-C ends the process at
-    once. Does nothing outside the main thread, or where the caller handles Ctrl-C itself.
+    """Record the first Ctrl-C, so that results can be stored; a second Ctrl-C interrupts at once.
+    Does nothing outside the main thread, or where the caller handles Ctrl-C itself.
     """
     found = Interrupt()
     usual = signal.default_int_handler
