@@ -1,1 +1,1 @@
-"""From what a person has to samples: sources, datasets, tables, molecules, targets, splits."""
+"""From user input to samples: sources, datasets, tables, molecules, targets, splits."""

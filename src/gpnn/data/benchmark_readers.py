@@ -1,4 +1,4 @@
-"""The labelled datasets: TU, OGB, Planetoid, WebKB, with their official splits if any."""
+"""Readers of labelled datasets: TU, OGB, Planetoid, WebKB, with official splits if any."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def plain(graphs: Graphs) -> Raw:
 
 
 def read_benchmark(name: str, data: str | Path | None, regression: bool = False) -> Raw:
-    """A dataset by name."""
+    """Read a dataset by name."""
     entry = get(name)
     if entry.own is not None:
         return entry.own()
@@ -55,9 +55,9 @@ def read_benchmark(name: str, data: str | Path | None, regression: bool = False)
 
 
 def read_tu_folder(folder: Path, regression: bool = False) -> Raw:
-    """A TU collection: vertex labels, else attributes, else degrees; classes, else attributes of
-    the graphs. Attributes beside labels are ignored: in the molecule sets they are coordinates,
-    which turn with the molecule."""
+    """Read a TU collection. Vertices have labels, else attributes, else degrees; targets are
+    classes, else attributes of the graphs. If there are vertex labels, vertex attributes are
+    ignored: in the molecule sets they are coordinates, which rotate with the molecule."""
     found = read_tu(folder)
     raw = plain(found.graphs)
     if found.graphs.node_labels is None and found.node_attributes is not None:
@@ -76,7 +76,7 @@ def read_tu_folder(folder: Path, regression: bool = False) -> Raw:
 
 
 def read_ogb_folder(folder: Path) -> Raw:
-    """An OGB dataset: 9 atom columns, bonds as one label, the scaffold split where it is there."""
+    """Read an OGB dataset: 9 atom columns, bonds as one label, the scaffold split if present."""
     found = read_ogb(folder)
     graphs = found.graphs
     owner = np.repeat(np.arange(len(graphs)), _bonds(found.raw))

@@ -1,10 +1,10 @@
-"""Arrays kept on disk between runs, found again by what they were computed from.
+"""Disk cache of computed arrays, with keys derived from the input of the computation.
 
-One file per result in the folder ``computed`` of the cache, named by its key. A file appears whole
-or not at all, so that two processes may keep the same result at once: the contents are equal, and
-the last rename stays. Every array carries the checksum of its zip entry; a file that is damaged, or
-that belongs to another key, is dropped and computed again. What was used least recently goes when
-the folder exceeds :data:`LIMIT`. Nothing is pickled.
+The folder ``computed`` of the cache has one file per result, named by its key. Files are written
+atomically, so that two processes may store the same result at the same time: the contents are
+equal, and the last rename wins. Every array has the checksum of its zip entry; a file that is
+damaged, or that belongs to another key, is deleted and computed again. The least recently used
+files are deleted when the folder exceeds :data:`LIMIT`. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ __all__ = [
 
 FORMAT = 1
 LIMIT = 4 * 2**30
-"""Bytes the folder may hold."""
+"""Maximum size of the folder in bytes."""
 WORTH = 0.1
-"""Seconds a computation must take to be kept. Measured over the benchmarks of the paper (one core):
-what takes 0.2 to 9 s to compute is read in a sixth to a thirtieth of that time (ogbg-molhiv, all
-edges: 2.6 against 0.4 s; PROTEINS: 0.8 against 0.04 s), while for MUTAG, at 5 ms, reading takes as
-long as computing. Looking for a file costs a hundredth of computing its content."""
+"""Minimum seconds of a computation for its result to be stored. On the benchmarks of the paper (one
+core), results that take 0.2 to 9 s to compute are read in a sixth to a thirtieth of that time
+(ogbg-molhiv, all edges: 2.6 against 0.4 s; PROTEINS: 0.8 against 0.04 s), while for MUTAG, at 5 ms,
+reading takes as long as computing. Looking up a file costs a hundredth of computing its content."""
 _KINDS = tuple(np.dtype(kind).str for kind in "?bhilqBHILQfd")
 
 Arrays = dict[str, NDArray[Any]]
@@ -50,24 +50,23 @@ _uses = ContextVar("uses", default=True)
 
 
 class CacheNote(UserWarning):
-    """The cache could not be written; the result is right all the same."""
+    """The cache could not be used; the result is not affected."""
 
 
 def folder() -> Path:
-    """Where the files lie."""
+    """Folder of the files."""
     return cache_root() / "computed"
 
 
 def usage() -> tuple[int, int]:
-    """Files and bytes in the folder."""
+    """Number of files and bytes in the folder."""
     sizes = [size for _, size, _ in _files()]
     return len(sizes), sum(sizes)
 
 
 def key_of(what: str, arrays: Mapping[str, NDArray[Any] | None], **options: Any) -> str:
-    """A hash of what a result depends on: the arrays, the options, and the code of the graph core.
-
-    Arrays count by their bytes, type and shape.
+    """A hash of everything a result depends on: the arrays (bytes, type and shape), the options,
+    and the code of the graph core.
     """
     total = hashlib.sha256(f"{FORMAT} {code()} {what} {sorted(options.items())}".encode())
     for name, array in arrays.items():
@@ -81,7 +80,7 @@ def key_of(what: str, arrays: Mapping[str, NDArray[Any] | None], **options: Any)
 
 @cache
 def code() -> str:
-    """A hash of the version and of the source of the graph core: other code, other results."""
+    """A hash of the version and the source of the graph core: other code may give other results."""
     total = hashlib.sha256(__version__.encode())
     root = Path(__file__).parent.parent / "graph"
     for path in sorted(root.rglob("*.py")):
@@ -92,7 +91,7 @@ def code() -> str:
 
 @contextmanager
 def nothing_kept() -> Iterator[None]:
-    """Inside, results are neither looked up nor kept: for data that are met once."""
+    """In this block, results are neither looked up nor stored: for data that are used only once."""
     before = _uses.set(False)
     try:
         yield
@@ -105,9 +104,10 @@ def uses_cache() -> bool:
 
 
 def recall(key: str, compute: Callable[[], Arrays]) -> Arrays:
-    """The arrays of a key: from the folder, else computed, and kept if that took a while.
+    """The arrays of a key: read from the folder, else computed, and stored if that takes at least
+    :data:`WORTH` seconds.
 
-    Arrays of whole numbers come back as they were, but in the smallest type while they lie on disk.
+    Integer arrays are stored on disk in the smallest type, and restored to their original type.
     """
     path = folder() / f"{key}.npz"
     found = _read(path, key)
@@ -161,7 +161,7 @@ def _keep(path: Path, key: str, arrays: Arrays) -> None:
 
 
 def _narrow(array: NDArray[Any]) -> NDArray[Any]:
-    """The same whole numbers in the smallest type that holds them."""
+    """The same integers in the smallest type that holds them."""
     if array.dtype.kind != "i" or not array.size:
         return array
     low, high = int(array.min()), int(array.max())
@@ -176,7 +176,7 @@ def _bytes(text: str) -> NDArray[np.uint8]:
 
 
 def _files() -> list[tuple[float, int, Path]]:
-    """(last use, bytes, path) of every file, those that are being written left out."""
+    """(last use, bytes, path) of every file, except those that are being written."""
     found = []
     for path in folder().glob("*.npz"):
         if path.name.startswith("."):
@@ -188,7 +188,7 @@ def _files() -> list[tuple[float, int, Path]]:
 
 
 def _trim(newest: Path) -> None:
-    """Remove what was used least recently until the rest fits."""
+    """Delete the least recently used files until the rest fits."""
     files = sorted(_files())
     total = sum(size for _, size, _ in files)
     for _, size, path in files:

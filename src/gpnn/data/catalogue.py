@@ -1,4 +1,4 @@
-"""The datasets known by name: where their files are called what, and who reads them."""
+"""The datasets known by name: their files, downloads and readers."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["DATASETS", "Dataset", "get", "register_dataset"]
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A public file: address, name in the cache, and checksum where the file is known for certain.
-    None is known for the collections of TU and OGB."""
+    """A public file: address, name in the cache, and checksum if known. There are none for the
+    collections of TU and OGB."""
 
     address: str
     file: str
@@ -34,16 +34,16 @@ class Dataset:
     """One dataset.
 
     Attributes:
-        name: as the literature spells it; looked up without regard to case.
-        about: one line.
-        read: from the marker file found to graphs.
-        markers: the files that show the dataset is there, relative to a data folder.
-        archives: zips (or the like) that hold it.
-        downloads: what has to be fetched.
-        help: where it comes from when nothing can be downloaded.
+        name: as in the literature; the look-up ignores case.
+        about: a description in one line.
+        read: reads graphs from the marker file.
+        markers: files whose presence identifies the dataset, relative to a data folder.
+        archives: names of archives that contain it.
+        downloads: the files to download.
+        help: how to obtain it when nothing can be downloaded.
         embedded: the archive inside the package.
         aliases: other names.
-        own: of a user's dataset, the reader of graphs with features and targets.
+        own: for a dataset registered by a user, the reader of graphs with features and targets.
     """
 
     name: str
@@ -133,7 +133,7 @@ def _webkb(name: str, about: str) -> Dataset:
             Download(
                 f"{_WEBKB_ADDRESS}/{folder}/{file}", f"{folder}/raw/{file}", _WEBKB[folder, file]
             )
-            for file in reversed(names)  # the marker comes last: then all is there
+            for file in reversed(names)  # the marker comes last, when all other files are present
         ),
     )
 
@@ -219,14 +219,14 @@ def register_dataset(
     smiles: str | None = None,
     about: str = "registered by the user",
 ) -> None:
-    """Make a dataset of your own known by name to every command and to :func:`load_dataset`.
+    """Register your own dataset by name, for every command and for :func:`load_dataset`.
 
     Args:
         name: not that of a built-in dataset; registering a name again replaces it.
         source: a path that ``gpnn train`` reads (in a plugin, relative to the plugin's folder, else
-            to the current one); or a function without arguments that gives PyG
-            data with ``y`` (a dataset or a list), or a pair of graphs and labels, of the kinds that
-            the estimators take.
+            to the current folder); or a function without arguments that returns PyG data with
+            ``y`` (a dataset or a list), or a pair of graphs and labels, of the types that the
+            estimators take.
         target, smiles: columns of a table of molecules.
     """
     if not isinstance(name, str) or not name or ":" in name or "/" in name:
@@ -254,7 +254,7 @@ def register_dataset(
 
 
 def get(name: str) -> Dataset:
-    """The entry of a name or alias, in any case."""
+    """The entry of a name or alias; ignores case."""
     entry = _BY_NAME.get(name.lower())
     if entry is not None:
         return entry

@@ -1,4 +1,4 @@
-"""Datasets by name: looked for in the data folder, the package and the cache, else downloaded."""
+"""Datasets by name: searched in the data folder, the package and the cache, else downloaded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DEPTH = 3
 
 
 def data_folder(data: str | Path | None = None) -> Path | None:
-    """The folder given, else ``$GPNN_DATA``, else None."""
+    """The given folder, else ``$GPNN_DATA``, else None."""
     given = data if data is not None else os.environ.get("GPNN_DATA")
     if not given:
         return None
@@ -33,16 +33,16 @@ def data_folder(data: str | Path | None = None) -> Path | None:
 def load_graphs(
     name: str, data: str | Path | None = None, progress: Progress | None = None
 ) -> Graphs:
-    """The graphs of a dataset, with vertex and edge labels where its structure files hold them."""
+    """The graphs of a dataset, with vertex and edge labels if its structure files contain them."""
     entry = get(name)
     return entry.read(find(name, data, progress) if entry.markers else Path())
 
 
 def find(name: str, data: str | Path | None = None, progress: Progress | None = None) -> Path:
-    """The file that marks the dataset, unpacked into the cache where it lies in a zip.
+    """The marker file of a dataset; a zip is unpacked into the cache.
 
-    Looked for in ``data`` (else ``$GPNN_DATA``) and three folders down, then in the package, then
-    in the cache; at last it is downloaded into the cache, where a public address exists.
+    The file is searched in ``data`` (else ``$GPNN_DATA``) and up to three levels below, then in the
+    package, then in the cache; otherwise it is downloaded into the cache, if it is public.
     """
     from ..graph.readers.archive import cache_root
 
@@ -62,7 +62,7 @@ def find(name: str, data: str | Path | None = None, progress: Progress | None = 
 
 
 def locate(name: str, data: str | Path | None = None) -> str | None:
-    """Where a dataset lies, without unpacking or downloading anything; None if it is absent."""
+    """Location of a dataset, without unpacking or downloading anything; None if it is absent."""
     from ..graph.readers.archive import cache_root
 
     entry = get(name)
@@ -108,7 +108,7 @@ def _either(names: tuple[str, ...]) -> str:
 
 
 def _search(entry: Dataset, root: Path) -> Path | None:
-    """The marker as a file, else in an archive, in the folder or below."""
+    """The marker as a file, else from an archive, in the folder or below."""
     folders = list(_folders(root, _DEPTH))
     for folder in (root.absolute().parent, *folders):
         for marker in entry.markers:
@@ -123,7 +123,7 @@ def _search(entry: Dataset, root: Path) -> Path | None:
 
 
 def _folders(root: Path, depth: int) -> Iterator[Path]:
-    """The folder and those below it, nearest first."""
+    """The folder and its subfolders, level by level."""
     level = [root] if root.is_dir() else []
     for _ in range(depth + 1):
         yield from level

@@ -1,14 +1,14 @@
-r"""Numbers of a whole molecule, which the network reads beside its graph.
+r"""Descriptors: numbers of a whole molecule, which the network reads in addition to its graph.
 
 ============ ==================================================================================
 ``rdkit``    RDKit's list of descriptors: weight, surface, counts of groups, … (about 200)
-``morgan``   counts of circular fragments of up to two bonds, hashed to 2,048 places
+``morgan``   counts of circular fragments of radius up to two bonds, hashed to 2,048 bins
 a column     of the table, such as a temperature or a measured value
 ============ ==================================================================================
 
-A number x becomes asinh((x - m) / s), with the median m and the spread s (quartiles) of its column;
-a missing one becomes 0, which is the median. Fragments become log(1 + count). m and s are taken
-over all rows of the table, none of which needs a label for that.
+A number x becomes asinh((x - m) / s), with the median m and the spread s (from quartiles) of its
+column; a missing value becomes 0, which is the median. Fragments become log(1 + count). m and s are
+taken over all rows of the table; labels are not used.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _COLUMN = "column:"
 
 
 def column_names(wanted: Sequence[str]) -> tuple[str, ...]:
-    """Those of the wanted descriptors that are columns of the table."""
+    """The requested descriptors that are columns of the table."""
     return tuple(name for name in wanted if name not in COMPUTED)
 
 
 @dataclass(frozen=True)
 class Descriptors:
-    """What a model reads of whole molecules; kept with it.
+    """The descriptors that a model reads; stored with the model.
 
     Attributes:
         names: ``rdkit`` descriptors by their name, ``morgan``, and ``column:NAME``.
-        centre, spread: of every name, 0 and 1 of ``morgan``.
+        centre, spread: of every name; 0 and 1 for ``morgan``.
     """
 
     names: tuple[str, ...]
@@ -68,7 +68,7 @@ class Descriptors:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """What was asked for."""
+        """The descriptors as requested: ``rdkit``, ``morgan``, columns."""
         own = len(self.names) > len(self.columns) + ("morgan" in self.names)
         return ("rdkit",) * own + ("morgan",) * ("morgan" in self.names) + self.columns
 
@@ -78,7 +78,7 @@ class Descriptors:
 
     @property
     def summary(self) -> str:
-        """What they are, in words."""
+        """A description in words."""
         own = len(self.names) - len(self.columns) - ("morgan" in self.names)
         parts = [f"{own} of RDKit"] * (own > 0)
         parts += [f"{BITS:,} Morgan fragments"] * ("morgan" in self.names)
@@ -88,7 +88,7 @@ class Descriptors:
     def fit(
         cls, wanted: Sequence[str], smiles: Sequence[str], columns: Mapping[str, Floats]
     ) -> tuple[Descriptors, NDArray[np.float32]]:
-        """Descriptors of these molecules; those that never vary are left out."""
+        """Descriptors and their values for these molecules; constant ones are left out."""
         if twice := [name for name in wanted if list(wanted).count(name) > 1]:
             raise InputError(f"The descriptors {twice[0]!r} are asked for twice.")
         found: dict[str, Floats] = {}
@@ -118,14 +118,14 @@ class Descriptors:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Descriptors:
-        """What ``asdict`` gave."""
+        """Restore from the result of ``asdict``."""
         names, centre, spread = (tuple(content[key]) for key in ("names", "centre", "spread"))
         if not len(names) == len(centre) == len(spread):
             raise InputError("The descriptors have not as many centres as names.")
         return cls(names, centre, spread)
 
     def encode(self, smiles: Sequence[str], columns: Mapping[str, Floats]) -> NDArray[np.float32]:
-        """The numbers of other molecules, [molecules, width]."""
+        """The values for other molecules, [molecules, width]."""
         if absent := [name for name in self.columns if name not in columns]:
             raise InputError(
                 f"The model reads the column {absent[0]!r} beside the molecule, and the source "
@@ -155,18 +155,18 @@ class Descriptors:
 DESCRIPTORS = Table(
     {"names": ListOf(Text()), "centre": ListOf(Number(-math.inf)), "spread": ListOf(Number())}
 )
-"""What ``asdict`` gives, as JSON has it."""
+"""Schema of the result of ``asdict`` in JSON."""
 
 
 def rdkit_names() -> list[str]:
-    """The descriptors that the installed RDKit has."""
+    """The descriptors of the installed RDKit."""
     from rdkit.Chem import Descriptors as rdkit
 
     return [name for name, _ in rdkit.descList]
 
 
 def rdkit_descriptors(smiles: Sequence[str], names: Sequence[str]) -> Floats:
-    """RDKit's descriptors by name, NaN where one is not defined, [molecules, names]."""
+    """RDKit's descriptors by name, NaN where undefined, [molecules, names]."""
     from rdkit.Chem import Descriptors as rdkit
 
     known = dict(rdkit.descList)
@@ -178,7 +178,7 @@ def rdkit_descriptors(smiles: Sequence[str], names: Sequence[str]) -> Floats:
     functions = [
         partial(known[name], force=False) if name.endswith("EStateIndex") else known[name]
         for name in names
-    ]  # the four extremes of the same numbers, which RDKit would compute four times
+    ]  # four extremes of the same numbers, which RDKit would otherwise compute four times
     out = np.full((len(smiles), len(names)), np.nan)
     for row, molecule in enumerate(parse(smiles)):
         for place, function in enumerate(functions):
@@ -191,7 +191,7 @@ def rdkit_descriptors(smiles: Sequence[str], names: Sequence[str]) -> Floats:
 
 
 def morgan_counts(smiles: Sequence[str]) -> Floats:
-    """How often every circular fragment occurs, [molecules, 2048]."""
+    """Number of occurrences of every circular fragment, [molecules, 2048]."""
     from rdkit.Chem import rdFingerprintGenerator
 
     maker = rdFingerprintGenerator.GetMorganGenerator(radius=RADIUS, fpSize=BITS)

@@ -1,7 +1,7 @@
-"""Fetch a public file into the cache: over https, whole or not at all, and the one that was meant.
+"""Download a public file into the cache, over https, atomically, and with a checksum.
 
-A file with a checksum in the catalogue is refused if it is another one. What was fetched in part is
-discarded, so that nothing is ever resumed or used by halves.
+A file whose checksum differs from the catalogue is rejected. Partial downloads are discarded, so
+that they are never resumed or used.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = ["MAX_DOWNLOAD_BYTES", "TIMEOUT_SECONDS", "Progress", "download"]
 TIMEOUT_SECONDS = 20
 MAX_DOWNLOAD_BYTES = 4 * 2**30
 Progress = Callable[[int, int | None], None]
-"""Called with the bytes so far and the bytes in all (None where the server does not say)."""
+"""Called with the bytes so far and the total (None if the server does not report it)."""
 
 
 class _OnlyHttps(urllib.request.HTTPRedirectHandler):
-    """Follows redirections to https alone."""
+    """Follows redirects to https only."""
 
     def redirect_request(
         self, req: Any, fp: Any, code: int, msg: str, headers: Any, url: str
@@ -43,14 +43,14 @@ def _check_address(url: str) -> None:
 
 
 def open_https(request: urllib.request.Request, timeout: float) -> Any:
-    """The answer to a request; redirections to other than https are refused."""
+    """The response to a request; redirects to addresses other than https raise."""
     return urllib.request.build_opener(_OnlyHttps).open(request, timeout=timeout)
 
 
 def download(
     url: str, target: Path, progress: Progress | None = None, sha256: str | None = None
 ) -> None:
-    """Write what lies at ``url`` to ``target``, if it has the checksum given."""
+    """Download ``url`` to ``target``; raises if the checksum differs."""
     _check_address(url)
     try:
         with atomic_path(target) as draft:
@@ -67,7 +67,7 @@ def download(
 
 
 def _fetch(url: str, draft: Path, progress: Progress | None) -> str:
-    """Write the file and give its SHA-256."""
+    """Write the file and return its SHA-256."""
     request = urllib.request.Request(url, headers={"User-Agent": "gpnn"})
     try:
         with open_https(request, TIMEOUT_SECONDS) as answer:

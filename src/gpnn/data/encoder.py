@@ -1,4 +1,4 @@
-"""How a model reads its input: kept with it, so that unseen graphs are read in the same way."""
+"""Encoding of the input of a model; stored with the model to encode new graphs in the same way."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ class UnseenLabels(CountedWarning):
 
 @dataclass(frozen=True)
 class Encoder:
-    """Codes of everything categorical.
+    """Encodes categorical values as integer codes.
 
     Attributes:
-        kind: what is known of a vertex: ``molecule``, ``labels``, ``degree`` or ``features``.
-        columns: for every categorical column of the vertices the values seen, ascending.
+        kind: kind of vertex data: ``molecule``, ``labels``, ``degree`` or ``features``.
+        columns: the values seen in every categorical column of the vertices, ascending.
         edges: the edge labels seen, ascending; empty if edges have none.
-        features: width of float features, or 0; ``edge_features``: the same of edges.
-        task, class_names, target_names: what is predicted.
+        features: width of float features, or 0; ``edge_features``: the same for edges.
+        task, class_names, target_names: the task, its classes and its targets.
         smiles: the CSV column of the SMILES, if they came from one.
-        mixed: of a mixed task, the classes of every target, none for numbers.
-        descriptors: numbers of whole molecules that the network reads, or ``None``.
+        mixed: the classes of every target of a mixed task; an empty tuple for numbers.
+        descriptors: descriptors of whole molecules that the network reads, or ``None``.
 
-    A value is encoded as its place in the list; an unseen one as the length of the list, for which
-    the network keeps a reserved row.
+    A value is encoded as its index in the list, an unseen value as the length of the list, for
+    which the network has a reserved row.
     """
 
     kind: str
@@ -74,7 +74,7 @@ class Encoder:
         mixed: tuple[tuple[str, ...], ...] = (),
         descriptors: Descriptors | None = None,
     ) -> Encoder:
-        """The encoder of everything that occurs in ``raw``."""
+        """The encoder of all values in ``raw``."""
         raw = _selected(raw, len(FULL))
         labels = raw.graphs.edge_labels
         floats = raw.nodes.dtype.kind == "f"
@@ -96,8 +96,8 @@ class Encoder:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The name of every output: classes, targets, or of a mixed task a target, or a target with
-        one of its classes."""
+        """The name of every output: a class, a target, or in a mixed task a target or
+        ``target=class``."""
         if self.task.has_classes:
             return self.class_names
         if not self.mixed:
@@ -110,13 +110,13 @@ class Encoder:
 
     @property
     def binary(self) -> tuple[bool, ...]:
-        """Of a mixed task, which outputs are of two classes."""
+        """Which outputs of a mixed task are logits of a class, not numbers."""
         counts = [(bool(own), max(1, len(own) - (len(own) == 2))) for own in self.mixed]
         return tuple(flag for flag, count in counts for _ in range(count))
 
     @property
     def groups(self) -> list[tuple[str, tuple[str, ...], slice]]:
-        """Of a mixed task, every target with its classes and its outputs."""
+        """Every target of a mixed task with its classes and the slice of its outputs."""
         out, start = [], 0
         for target, own in zip(self.target_names, self.mixed, strict=True):
             count = max(1, len(own) - (len(own) == 2))
@@ -130,7 +130,7 @@ class Encoder:
         return tuple(len(values) for values in self.columns)
 
     def check(self, raw: Raw) -> None:
-        """Refuse a source of another kind or width."""
+        """Raise for a source of another kind or width."""
         raw = _selected(raw, len(self.columns))
         width = self.features or len(self.columns)
         if raw.kind != self.kind:
@@ -151,8 +151,8 @@ class Encoder:
             )
 
     def encode(self, raw: Raw) -> tuple[Tensor, IntArray | None, Tensor | None]:
-        """Vertex features, edge labels and edge features, with one warning that counts what is
-        unseen."""
+        """Vertex features, edge labels and edge features, with one warning that counts unseen
+        labels."""
         raw = _selected(raw, len(self.columns))
         unseen_edges, edge_codes = 0, None
         labels = raw.graphs.edge_labels
@@ -193,7 +193,7 @@ class Encoder:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Encoder:
-        """What :meth:`to_dict` gave."""
+        """Restore from the result of :meth:`to_dict`."""
         content = ENCODER.read("encoder", content)
         lists = {key: tuple(content[key]) for key in ("edges", "class_names", "target_names")}
         columns = tuple(map(tuple, content["columns"]))
@@ -230,11 +230,11 @@ ENCODER = Table(
         "descriptors": Maybe(DESCRIPTORS),
     },
 )
-"""What :meth:`Encoder.to_dict` gives, as JSON has it."""
+"""Schema of the result of :meth:`Encoder.to_dict` in JSON."""
 
 
 def _selected(raw: Raw, width: int) -> Raw:
-    """Molecules with the columns that a model of so many reads."""
+    """Molecules with the columns for a model with ``width`` columns; other sources unchanged."""
     if raw.kind != MOLECULE:
         return raw
     nodes, graphs = select_columns(raw.nodes, raw.graphs, width)

@@ -1,6 +1,6 @@
 """Files of molecules other than delimited text, as columns of text: SDF, Parquet, lists of SMILES.
 
-Every reader gives the names of the columns and the columns; the SMILES are the column ``smiles``.
+Every reader returns the column names and the columns; the SMILES are in the column ``smiles``.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _SDF_NAME = re.compile(rb"<([^>]*)>")
 
 
 def file_kind(path: Path) -> str:
-    """The suffix that says how a table is written, without ``.gz``; empty for none of ours."""
+    """The suffix that determines the format of a table, without ``.gz``; empty if unknown."""
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     return suffixes[-1] if suffixes and suffixes[-1] in KINDS else ""
 
 
 def read_sdf(path: Path) -> tuple[list[str], Columns]:
-    """A row per record: its structure as canonical SMILES, and its properties."""
+    """One row per record: its structure as canonical SMILES, and its properties."""
     rows = list(sdf_rows(io.BytesIO(read_bytes(path))))
     if not rows:
         raise InputError(f"{path} holds no molecules.")
@@ -73,7 +73,7 @@ def sdf_rows(stream: Any) -> Iterator[dict[str, str]]:
 
 
 def sdf_names(path: Path, stream: Any) -> tuple[list[str], int]:
-    """The columns that the text of an SDF names, and how many records it has, unparsed."""
+    """The columns and the number of records of an SDF, from its text, without parsing molecules."""
     names, records, title, pending = dict.fromkeys(("smiles", "name")), 0, True, False
     for line in stream:
         if line.startswith(b"$$$$"):
@@ -104,7 +104,7 @@ def read_parquet(path: Path) -> tuple[list[str], Columns]:
 
 
 def parquet_columns(path: Path, size: int = 65_536) -> Iterator[Columns]:
-    """The columns of so many rows at a time, without the row numbers that pandas keeps in it."""
+    """The columns of ``size`` rows at a time, without the index columns of pandas."""
     try:
         from pyarrow import parquet
     except ImportError:
@@ -135,8 +135,8 @@ def _text(value: Any) -> str:
 
 
 class DecimalCommas:
-    """Finds columns of numbers that are written with a comma, such as 1,5, row by row; those that
-    may be thousands (all like 1,234) are refused."""
+    """Detects, row by row, numeric columns with decimal commas, such as 1,5. Columns whose commas
+    may separate thousands (all like 1,234) raise."""
 
     def __init__(self, path: Path | str, names: list[str]) -> None:
         self.path, self.names = path, names
@@ -155,7 +155,7 @@ class DecimalCommas:
                     self.decimal.add(place)
 
     def decide(self) -> set[str]:
-        """The columns whose commas are points; they are told."""
+        """The columns with decimal commas; issues a warning that names them."""
         found = [place for place in self.open if place in self.first]
         for place in found:
             if place not in self.decimal:

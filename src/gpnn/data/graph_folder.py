@@ -1,7 +1,7 @@
-"""A folder of graph files with labels: a subfolder per class, or a ``labels.csv`` beside them.
+"""A folder of graph files with labels: a subfolder per class, or a ``labels.csv`` in the folder.
 
-``labels.csv`` has a column ``file`` and a column per target. A file may hold several graphs (graph6
-lines): they share its label.
+``labels.csv`` has a column ``file`` and a column per target. If a file holds several graphs (graph6
+lines), they share its label.
 """
 
 from __future__ import annotations

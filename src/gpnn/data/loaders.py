@@ -1,4 +1,4 @@
-"""From the file that marks a dataset to its graphs; readers are imported on first use."""
+"""From the marker file of a dataset to its graphs; readers are imported on first use."""
 
 from __future__ import annotations
 

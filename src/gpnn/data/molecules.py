@@ -16,17 +16,17 @@ smallest ring        0 for none, 3 … 12                                       
 isotope              no, yes                                                           yes
 ==================== ============================================================ ==== ====
 
-A bond is its type, stereo and conjugation, and in the full set whether it lies in a ring, joined
-into one number. A value outside a list takes its last place ("misc").
+A bond has a type, stereo and conjugation, and in the full set whether it is in a ring, joined into
+one number. A value outside a list gets its last code ("misc").
 
-Molecules that are read from SMILES carry all columns. A model reads the **full** set; clockwise and
-counter-clockwise are left out there, because they depend on the order of the atoms in the text,
-and R and S say the same without it. Models of the ogbg-mol* datasets, and those of gpnn 0.1 and
-0.2, read the nine columns of **OGB** (:func:`select_columns`).
+Molecules read from SMILES have all columns. A model reads the **full** set, without clockwise and
+counter-clockwise: these depend on the order of the atoms in the text, while R and S contain the
+same information and do not. Models of the ogbg-mol* datasets, and those of gpnn 0.1 and 0.2, read
+the nine columns of **OGB** (:func:`select_columns`).
 
-What is done with a molecule: hydrogens written as atoms are removed where RDKit removes them;
-several fragments (salts, solvents) stay together as one graph; charges and stereo stay as they are
-written, nothing is neutralised. :func:`count_molecules` counts all of it.
+Treatment of molecules: hydrogens written as atoms are removed where RDKit removes them; several
+fragments (salts, solvents) stay together as one graph; charges and stereo stay as written, nothing
+is neutralised. :func:`count_molecules` counts all of these cases.
 """
 
 from __future__ import annotations
@@ -61,21 +61,21 @@ _CHIRALITY = ("CHI_UNSPECIFIED", "CHI_TETRAHEDRAL_CW", "CHI_TETRAHEDRAL_CCW", "C
 _HYBRIDS = ("SP", "SP2", "SP3", "SP3D", "SP3D2")
 _BONDS = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
 _HEAD = np.array([0xDEADBEEF, 0, 16, 4, 0], "<u4").tobytes()
-"""How the bytes of a molecule begin: a mark, and the version of their layout."""
+"""First bytes of a serialised molecule: a marker, and the version of the layout."""
 GROUP = 128
-"""Molecules that are read at a time."""
+"""Number of molecules that are read at a time."""
 _STEREO = ("STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS", "STEREOANY")
 
 
 def parse(texts: Sequence[str]) -> list[Any]:
-    """RDKit's molecules; None for what does not parse or has no atoms."""
+    """RDKit's molecules; None for texts that do not parse or have no atoms."""
     return [molecule if molecule is not None and molecule.GetNumAtoms() else None
             for molecule in parse_molecules(texts)]  # fmt: skip
 
 
 def each_molecule(texts: Sequence[str]) -> Iterator[Any]:
-    """As :func:`parse`, some at a time: who takes them one by one lets go of them early, while
-    they are in the cache of the processor."""
+    """Like :func:`parse`, in groups: a caller that consumes them one by one releases them while
+    they are still in the processor cache."""
     for low in range(0, len(texts), GROUP):
         yield from parse(texts[low : low + GROUP])
 
@@ -99,7 +99,7 @@ def build_molecules(molecules: Iterable[Any]) -> tuple[Graphs, IntArray]:
 
 
 def _block(molecules: Sequence[Any]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Atoms and bonds of every molecule: how many, and their columns."""
+    """Number of atoms and of bonds of every molecule, and their columns."""
     sizes = np.array([molecule.GetNumAtoms() for molecule in molecules], np.int64)
     counts = np.array([molecule.GetNumBonds() for molecule in molecules], np.int64)
     atom_ptr, bond_ptr = (np.concatenate(([0], np.cumsum(n))) for n in (sizes, counts))
@@ -114,7 +114,7 @@ def _block(molecules: Sequence[Any]) -> tuple[IntArray, IntArray, IntArray, IntA
 
 
 def _rows(molecule: Any) -> tuple[IntArray, IntArray]:
-    """Atoms and bonds of one molecule, as RDKit's objects say it."""
+    """Atoms and bonds of one molecule, from RDKit's objects."""
     rings = molecule.GetRingInfo()
     atoms = [_atom(atom, rings) for atom in molecule.GetAtoms()]
     bonds = [_bond(bond) for bond in molecule.GetBonds()]
@@ -128,11 +128,11 @@ def _read_bytes(
     atoms: IntArray,
     bonds: IntArray,
 ) -> NDArray[np.bool_]:
-    """Fill the rows of molecules from the bytes in which RDKit serialises them, which takes a fifth
-    of the time of its objects; which molecules were read that way.
+    """Fill the rows of molecules from RDKit's binary serialisation, which takes a fifth of the time
+    of reading its objects. Returns which molecules were read this way.
 
-    Bytes of another version are not read. The first molecule is read both ways, and if a number
-    differs all are read from objects.
+    Other versions of the layout are not read. The first molecule is read in both ways; if a number
+    differs, all molecules are read from objects.
     """
     from .kernels.molecule_bytes import read_molecules
 
@@ -157,8 +157,8 @@ def _read_bytes(
 
 
 def select_columns(nodes: IntArray, graphs: Graphs, width: int) -> tuple[IntArray, Graphs]:
-    """The columns that a model of so many reads, of molecules that carry all of them; others stay
-    as they are."""
+    """Select the columns for a model with ``width`` columns, from molecules that have all columns;
+    other molecules stay unchanged."""
     if nodes.shape[1] != len(ATOM_COLUMNS):
         return nodes, graphs
     if width == len(OGB):
@@ -168,7 +168,7 @@ def select_columns(nodes: IntArray, graphs: Graphs, width: int) -> tuple[IntArra
 
 
 def count_molecules(texts: Sequence[str], graphs: Graphs, nodes: IntArray) -> dict[str, int]:
-    """How many molecules have what people ask about, by name; nothing is changed."""
+    """Number of molecules with notable properties, by name; nothing is changed."""
     column = dict(zip(ATOM_COLUMNS, nodes.T, strict=True))
     owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.ptr))
     atoms = {
@@ -186,7 +186,7 @@ def count_molecules(texts: Sequence[str], graphs: Graphs, nodes: IntArray) -> di
 
 
 def join_bonds(columns: IntArray) -> IntArray:
-    """(type, stereo, conjugated) as one number."""
+    """Join (type, stereo, conjugated) into one number."""
     return (columns[:, 0] * 8 + columns[:, 1]) * 2 + columns[:, 2]
 
 
@@ -216,7 +216,7 @@ def _atom(atom: Any, rings: Any) -> tuple[int, ...]:
 
 
 def _centre(atom: Any) -> int:
-    """0 for no stereo centre, 1 for R, 2 for S, 3 for one that has no such label."""
+    """0 for no stereo centre, 1 for R, 2 for S, 3 for a stereo centre without label."""
     if str(atom.GetChiralTag()) == "CHI_UNSPECIFIED":
         return 0
     label = atom.GetProp("_CIPCode") if atom.HasProp("_CIPCode") else ""

@@ -1,4 +1,4 @@
-"""One graph in a NumPy archive whose vertices have classes."""
+"""A NumPy archive with one graph and classes of its vertices."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _MASKS = {"train": "train_mask", "valid": "val_mask", "test": "test_mask"}
 
 
 def read_node_file(path: Path, labelled: bool = True) -> Raw:
-    """The graph of a ``.npz`` (``edge_index``, or a saved sparse matrix) with what else it holds:
+    """The graph of a ``.npz`` (``edge_index``, or a saved sparse matrix) with these arrays:
 
     ================================= =============================================================
     array                             meaning
     ================================= =============================================================
-    y                                 class of every vertex, a whole number; -1 where it is unknown
+    y                                 class of every vertex, a whole number; -1 if unknown
     x                                 features, [vertices, features]; without it, degrees
     train_mask, val_mask, test_mask   the split, True or False for every vertex; all or none
     ================================= =============================================================

@@ -1,4 +1,4 @@
-"""Plain ``.npy`` files: written row by row, checked by SHA-256, and mapped instead of read."""
+"""Plain ``.npy`` files: written in pieces, verified by SHA-256, and memory-mapped."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ CHUNK = 2**22
 def write_npy(
     path: Path, shape: tuple[int, ...], dtype: DTypeLike, pieces: Iterable[NDArray[Any]]
 ) -> dict[str, Any]:
-    """Write an array of which pieces are given one after another, at once or not at all; its size
-    and SHA-256."""
+    """Write an array atomically from consecutive pieces. Returns its size and SHA-256."""
     kind, head = np.dtype(dtype), io.BytesIO()
     content = {"descr": kind.str, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(head, content)
@@ -41,7 +40,7 @@ def write_npy(
 
 
 def check_npy(folder: Path, files: Mapping[str, Mapping[str, Any]], fix: str) -> None:
-    """Refuse files that are missing, truncated or altered."""
+    """Raise for files that are missing, truncated or altered."""
     for name, known in files.items():
         path = folder / Path(name).name
         if not path.is_file():
@@ -59,8 +58,7 @@ def check_npy(folder: Path, files: Mapping[str, Mapping[str, Any]], fix: str) ->
 
 
 def map_npy(path: Path) -> NDArray[Any]:
-    """The array of a file that was checked, mapped into memory; what is written to it stays in
-    memory. Nothing is unpickled."""
+    """Memory-map the array of a verified file, copy-on-write. Nothing is unpickled."""
     with reading(path):
         small = path.stat().st_size < 4_096
         found = np.load(path, mmap_mode=None if small else "c", allow_pickle=False)

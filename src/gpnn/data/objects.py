@@ -1,23 +1,23 @@
-"""Graphs in memory as a source: what an estimator is given instead of a file.
+"""Graphs in memory as a source: the input of an estimator instead of a file.
 
 =======================  ====================================================================
-item                     what is known of its vertices and edges
+item                     data of its vertices and edges
 =======================  ====================================================================
-text                     a SMILES: OGB's atom columns, bonds as edge labels (needs RDKit)
+text                     a SMILES: atom columns, bonds as edge labels (needs RDKit)
 PyG ``Data``             ``x``: floats are features, whole numbers are categories, column by
                          column; ``edge_attr``: a column of whole numbers and one-hot rows are
                          labels, several columns of whole numbers are joined into one, other
                          floats are features of the edges
-networkx graph           the attribute ``label`` of its vertices and of its edges, where all have
-                         a whole number there, or all a text
+networkx graph           the attribute ``label`` of its vertices and of its edges, if all are
+                         whole numbers, or all are texts
 ``Graphs`` of one graph  ``node_labels`` and ``edge_labels``
 matrix, edge array       nothing
 =======================  ====================================================================
 
-Where nothing is known of the vertices, the degree is their label. All items are of one row of this
-table; ``Graphs`` of many graphs, or a PyG dataset, stand for the list of their graphs. A table of
-molecules, as a data frame or a dictionary of columns, has its SMILES in a column of that name; its
-other columns of numbers can be asked for as descriptors.
+Vertices without data have their degree as label. All items must be of one kind; ``Graphs`` of many
+graphs, or a PyG dataset, are read as the list of their graphs. A table of molecules, as a data
+frame or a dictionary of columns, has its SMILES in a column of that name; its other numeric columns
+can be used as descriptors.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def read_inputs(source: Any) -> Raw:
 
 
 def read_columns(source: Any) -> dict[str, list[Any]] | None:
-    """The columns of a data frame or of a dictionary, all as long; ``None`` of other things."""
+    """The columns of a data frame or dictionary, of equal length; ``None`` for other objects."""
     frame = any(is_a(source, package, "DataFrame") for package in ("pandas", "polars"))
     if not (frame or isinstance(source, Mapping)):
         return None
@@ -97,8 +97,8 @@ def read_columns(source: Any) -> dict[str, list[Any]] | None:
 
 
 def read_targets(y: Any, count: int) -> dict[str, NDArray[Any]]:
-    """The targets of so many graphs, numbers (NaN where missing) or texts ("" where missing): a
-    table with their names, or rows of cells."""
+    """The targets of ``count`` graphs, numbers (NaN if missing) or texts ("" if missing), from a
+    table with their names, or from rows of cells."""
     columns = read_columns(y)
     if columns is None:
         rows = list(y) if hasattr(y, "__len__") and not isinstance(y, str) else []
@@ -119,13 +119,13 @@ def read_targets(y: Any, count: int) -> dict[str, NDArray[Any]]:
 
 
 def _words(values: Sequence[Any]) -> NDArray[Any]:
-    """Cells of a table as a column of numbers or of texts."""
+    """Convert the cells of a table to a column of numbers or of texts."""
     gone = (value is None or bool(value != value) for value in values)
     return to_column(["" if no else str(own) for own, no in zip(values, gone, strict=True)])
 
 
 def read_labelled(given: Any) -> Raw:
-    """Graphs with their targets: PyG data with ``y``, or a pair of graphs and labels."""
+    """Graphs with their targets, from PyG data with ``y``, or from a pair of graphs and labels."""
     if isinstance(given, tuple) and len(given) == 2 and not is_a(given[0], "torch", "Tensor"):
         graphs, y = given
     else:
@@ -159,7 +159,7 @@ def read_labelled(given: Any) -> Raw:
 
 
 def _nodes(data: Any, y: NDArray[Any]) -> Raw:
-    """One graph whose vertices are classified; masks of PyG are its split."""
+    """One graph with classes of its vertices; PyG's masks give the split."""
     raw = read_inputs([data])
     n = raw.graphs.num_nodes
     masks = {part: data.get(f"{key}_mask") for part, key in _MASKS.items()}
@@ -189,7 +189,7 @@ def _column(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def read_labels(y: Any, count: int) -> NDArray[Any]:
-    """The labels of so many graphs as an array, none of them missing."""
+    """The labels of ``count`` graphs as an array; missing labels raise."""
     if y is None:
         raise InputError("y is missing: fit needs a label per graph.")
     labels = to_numpy(y, "y", text=True)
@@ -252,7 +252,7 @@ def _molecules(
 
 
 def _with_edges(raw: Raw, items: list[Any]) -> Raw:
-    """With the ``edge_attr`` of PyG data: labels, or floats of every CSR entry."""
+    """Add the ``edge_attr`` of PyG data: labels, or floats of every CSR entry."""
     given = [_attribute(item, "edge_attr", position) for position, item in enumerate(items)]
     if all(values is None or not len(values) for values in given):
         return raw
@@ -292,7 +292,7 @@ def _with_edges(raw: Raw, items: list[Any]) -> Raw:
 
 
 def _join(table: NDArray[Any]) -> NDArray[np.int64]:
-    """Columns of whole numbers as one number a row."""
+    """Join columns of whole numbers into one number per row."""
     bits = 62 // table.shape[1]
     if table.min(initial=0) < 0 or table.max(initial=0) >= 2**bits:
         raise InputError(

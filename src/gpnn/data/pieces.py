@@ -1,9 +1,9 @@
-"""A table of molecules of any length, read twice: once to learn what holds for all of it, then
+"""A table of molecules of any length, read in two passes: a first pass over the whole table, then
 piece by piece.
 
-What cannot be seen in a single piece is found in the first pass: the encoding and the columns of
-the file, how many rows it has, which columns are written with decimal commas, and the SHA-256 of
-its bytes, by which an interrupted run knows that it is still the same table.
+The first pass determines properties of the whole table: the encoding and the columns of the file,
+the number of rows, the columns with decimal commas, and the SHA-256 of its bytes, by which a
+resumed run checks that the table is still the same.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ CHUNK = 2**20
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows of a table that follow each other.
+    """Consecutive rows of a table.
 
     Attributes:
         first: the number of the first row, from 0.
         columns: their texts, by name.
-        ragged: rows with too few or too many fields, by number in the table, with how many they
-            have; a blank line has none.
+        ragged: number of fields of rows with too few or too many fields, by row number in the
+            table; 0 for a blank line.
     """
 
     first: int
@@ -70,10 +70,10 @@ class TableFile:
     standard input, which is copied to a temporary file.
 
     Attributes:
-        path: as it is named in messages.
-        names: of the columns.
-        rows: how many there are; of an SDF, its separators.
-        digest, length: SHA-256 and number of the bytes, unpacked.
+        path: the path as shown in messages.
+        names: names of the columns.
+        rows: number of rows; for an SDF, counted by its separators.
+        digest, length: SHA-256 and number of the unpacked bytes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -99,13 +99,13 @@ class TableFile:
             self._scan()
 
     def pieces(self, size: int, first: int = 0) -> Iterator[Piece]:
-        """All rows from a multiple of ``size`` on, so many at a time."""
+        """All pieces of ``size`` rows from row ``first``, a multiple of ``size``, on."""
         found = self._pieces(size)
         return (piece for piece in found if piece.first >= first)
 
     @cached_property
     def head(self) -> Columns:
-        """The columns of the first rows, by which the one of SMILES is found."""
+        """The columns of the first rows, used to detect the column of SMILES."""
         return next(self.pieces(20)).columns
 
     @contextmanager
@@ -121,7 +121,7 @@ class TableFile:
                 ) from None
 
     def _bytes(self) -> tuple[str, int, str]:
-        """Digest and length of the content, and its encoding: UTF-8, or Latin-1 with a note."""
+        """Digest and length of the content, and its encoding: UTF-8, or Latin-1 with a warning."""
         total, length, encoding = hashlib.sha256(), 0, "utf-8-sig"
         text = self.kind not in (".sdf", ".sd", ".parquet")
         decoder = getincrementaldecoder("utf-8")()
@@ -147,7 +147,7 @@ class TableFile:
             yield io.TextIOWrapper(stream, self._encoding, newline=newline)
 
     def _is_list(self) -> bool:
-        """Whether there is a molecule a line instead of a header and columns."""
+        """Whether the file has one molecule per line instead of a header and columns."""
         if self.kind not in LISTS and str(self.path) != STDIN:
             return False
         with self._lines("") as lines:
@@ -157,7 +157,7 @@ class TableFile:
         return self.kind in LISTS[:2] or parse(first[:1])[0] is not None
 
     def _scan(self) -> None:
-        """Count the rows; refuse what is no table."""
+        """Count the rows; raise if the file is not a table."""
         if self._list:
             self.names = ["smiles"]
             with self._lines("") as lines:
@@ -252,7 +252,7 @@ def _encoding(decoder: Any, part: bytes, known: str, final: bool = False) -> str
 
 
 def _words(lines: Iterator[str]) -> Iterator[list[str]]:
-    """The words of every line of a list; lines that begin with # do not count."""
+    """The words of every line of a list; lines that begin with # are ignored."""
     whole = chain.from_iterable(line.splitlines() for line in lines)
     return (line.split() for line in whole if not line.startswith("#"))
 

@@ -1,22 +1,24 @@
-"""Graphs whose right partition is known: the class depends on the cross edges of a planted one.
+"""Graphs with a planted partition: the class depends on its cross edges.
 
 ==================== ===============================================================================
 ``planted:core``     A ring with trees of long paths. Class 0 has one edge between ring and trees,
                      class 1 has three. Sizes of ring and trees, degrees, and all neighbourhoods of
-                     radius 3 have the same distribution in both: the core number of a vertex is far
-                     away from it.
-``planted:degree``   Half of the vertices have degree 4 and half degree 3, every vertex with two
-                     edges across. Four triangles: on cross edges in class 1, of vertices of degree
-                     4 in class 0. 1-WL distinguishes no two of these graphs of the same size.
-``planted:triangle`` Regular graphs of degree r = 3 or 4 with six complete graphs of r vertices. At
-                     most 2 r + 2 edges lead from these to the other vertices, which lie in no
-                     triangle, in class 0, at least 4 r in class 1. 1-WL distinguishes no two of
-                     these graphs of the same size and degree.
-``planted:none``     The graphs of ``planted:core`` with classes drawn at random: nothing to find.
+                     radius 3 have the same distribution in both classes: the core number of a
+                     vertex depends on distant vertices.
+``planted:degree``   Half of the vertices have degree 4 and half degree 3; every vertex has two
+                     cross edges. There are four triangles: on cross edges in class 1, among
+                     vertices of degree 4 in class 0. 1-WL cannot distinguish any two of these
+                     graphs of the same size.
+``planted:triangle`` Regular graphs of degree r = 3 or 4 with six complete graphs of r vertices.
+                     The other vertices are in no triangle. The number of edges between the complete
+                     graphs and the other vertices is at most 2 r + 2 in class 0 and at least 4 r in
+                     class 1. 1-WL cannot distinguish any two of these graphs of the same size and
+                     degree.
+``planted:none``     The graphs of ``planted:core`` with random classes: nothing to learn.
 ==================== ===============================================================================
 
-There are 200 graphs, half of them of either class, drawn with seed 0:
-``planted:core,graphs=100,seed=7`` asks for others, ``planted:core:5`` for one of them.
+By default there are 200 graphs, half of them in each class, drawn with seed 0.
+``planted:core,graphs=100,seed=7`` selects others, ``planted:core:5`` a single graph.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ def is_planted(source: str) -> bool:
 
 
 def read_planted(source: str) -> Raw:
-    """The graphs that a text such as ``planted:core,seed=7`` names, with their classes."""
+    """Graphs and classes for a text such as ``planted:core,seed=7``."""
     family, *rest = source.removeprefix(PREFIX).split(",")
     options = {"graphs": GRAPHS, "seed": 0}
     rules = {"graphs": Whole(4, MOST), "seed": Whole(0)}
@@ -66,7 +68,7 @@ def read_planted(source: str) -> Raw:
 
 
 def planted(family: str, graphs: int = GRAPHS, seed: int = 0) -> Raw:
-    """Graphs of a family with their classes, in random order.
+    """Generate graphs of a family with their classes, in random order.
 
     Args:
         family: ``core``, ``degree``, ``triangle`` or ``none``.
@@ -106,7 +108,7 @@ class _Paths:
         return int(self.rng.integers(SHORT, LONG + 1))
 
     def path(self, start: int, length: int, end: int | None = None) -> int:
-        """A path from a vertex to another, or to a new one; its end."""
+        """Add a path from a vertex to ``end``, or to a new vertex. Returns its end."""
         for step in range(length):
             last = step == length - 1 and end is not None
             new = end if last and end is not None else self.count
@@ -117,8 +119,8 @@ class _Paths:
 
 
 def _core(rng: np.random.Generator, one: int) -> Edges:
-    """A ring of three paths, and four branchings; four paths end in leaves. Of the paths between
-    two branchings one is three times as long: the ring itself, or in a tree."""
+    """A ring and four branchings; four paths end in leaves. In class 1 the ring consists of three
+    paths and a tree has a path as long as three; in class 0 the ring is this long path."""
     grow = _Paths(rng)
     far = sum(grow.length() for _ in range(3))
     if one:  # branchings at 0, a and b on the ring; a long path to the fourth
@@ -140,8 +142,8 @@ def _core(rng: np.random.Generator, one: int) -> Edges:
 
 
 def _degree(rng: np.random.Generator, one: int) -> Edges:
-    """a_i and b_i, i = 0 … n - 1: b_i is joined to a_i, to a_(i+1) and to another b; the a make
-    cycles. An edge a_i a_(i+1) makes a triangle with b_i."""
+    """Vertices a_i and b_i, i = 0 … n - 1: b_i is adjacent to a_i, to a_(i+1) and to another b; the
+    a form cycles. An edge a_i a_(i+1) forms a triangle with b_i."""
     n = int(rng.choice((12, 16, 18)))
     while True:
         order = rng.permutation(n)
@@ -151,20 +153,20 @@ def _degree(rng: np.random.Generator, one: int) -> Edges:
             break
     while True:
         other = [(int(x), int(y)) for x, y in rng.permutation(n).reshape(-1, 2)]
-        if not _beside(other, n):  # b_i b_(i+1) would make a triangle with a_(i+1)
+        if not _beside(other, n):  # b_i b_(i+1) would form a triangle with a_(i+1)
             break
     across = [(n + i, j % n) for i in range(n) for j in (i, i + 1)]
     return own + [(n + x, n + y) for x, y in other] + across
 
 
 def _beside(edges: Edges, n: int) -> int:
-    """Edges between neighbours on a ring of n."""
+    """Number of edges between neighbours on a ring of n."""
     return sum((x - y) % n in (1, n - 1) for x, y in edges)
 
 
 def _triangle(rng: np.random.Generator, one: int) -> Edges:
-    """A bipartite graph of degree r = 3 or 4, six of whose vertices are replaced by complete graphs
-    of r vertices, each with one of the edges."""
+    """A bipartite graph of degree r = 3 or 4. Six of its vertices are replaced by complete graphs
+    of r vertices, each of which takes one of the edges."""
     r, half = int(rng.integers(3, 5)), int(rng.integers(6, 8))
     n = 2 * half
     while True:
@@ -190,4 +192,4 @@ PLANTED: dict[str, Callable[[np.random.Generator, int], Edges]] = {
     "triangle": _triangle,
     "none": _core,
 }
-"""The families, and what makes a graph of a class."""
+"""The families, with functions that generate the edges of a graph of a class."""

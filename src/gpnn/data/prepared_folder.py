@@ -1,4 +1,4 @@
-"""Samples that ``gpnn prepare`` wrote: arrays on disk, mapped into memory instead of read."""
+"""Samples written by ``gpnn prepare``: arrays on disk that are memory-mapped."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FIX = "Copy the folder again, or run the same 'gpnn prepare' with --fresh."
 
 
 def is_prepared(source: str | Path) -> bool:
-    """Whether a source is a folder that ``gpnn prepare`` wrote, or began to write."""
+    """Whether a source is a folder of ``gpnn prepare``, finished or not."""
     folder = user_path(source)
     try:
         begun = (folder / RUN).is_file() and (folder / "shards").is_dir()
@@ -46,8 +46,8 @@ def is_prepared(source: str | Path) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class MappedGraphs(Prepared):
-    """Prepared graphs whose arrays lie on disk; ``pair_begin`` is where the pairs of every vertex
-    begin."""
+    """Prepared graphs with arrays on disk; ``pair_begin`` holds the start of the pairs of every
+    vertex."""
 
     pair_begin: IntArray | None = None
 
@@ -59,13 +59,14 @@ class MappedGraphs(Prepared):
 
 @dataclass(frozen=True, eq=False)
 class PreparedSamples(Samples):
-    """Samples with the partition and the classes of pairs that were computed beforehand.
+    """Samples with a precomputed partition and precomputed classes of pairs.
 
     Attributes:
-        structure: for which they were prepared; a network of another one cannot read them.
+        structure: the structure they were prepared for; networks with another structure cannot read
+            them.
         cut: the partition.
         known: a hash of all arrays.
-        arrays: mapped, by name.
+        arrays: memory-mapped arrays by name.
     """
 
     structure: Structure = field(default_factory=Structure)
@@ -79,7 +80,7 @@ class PreparedSamples(Samples):
     def prepared(
         self, structure: Structure, vocabulary: Vocabulary | None, y: Tensor | None
     ) -> Prepared:
-        """The graphs for batches, in the parts of a vocabulary."""
+        """The graphs for batches, with the parts of a vocabulary."""
         assert self.cut is not None and self.arrays is not None
         self.check(structure)
         arrays, graphs, rounds = self.arrays, self.graphs, range(structure.layers)
@@ -128,7 +129,7 @@ class PreparedSamples(Samples):
         )
 
     def check(self, structure: Structure) -> None:
-        """Refuse a network that reads another structure."""
+        """Raise for a network with another structure."""
         if structure != self.structure:
             raise InputError(
                 f"The folder was prepared for {self.structure}, {self.structure.layers} layers, "
@@ -143,7 +144,7 @@ def _table(arrays: Mapping[str, NDArray[Any]], r: int) -> RoundTable:
 
 
 def load_prepared(source: str | Path) -> PreparedSamples:
-    """The samples of a folder; what is missing, truncated or altered is refused."""
+    """The samples of a folder; missing, truncated or altered files raise."""
     folder = user_path(source)
     if not (folder / MANIFEST).is_file():
         raise InputError(
@@ -184,7 +185,7 @@ def load_prepared(source: str | Path) -> PreparedSamples:
 
 
 class _Shifted:
-    """Labels of edges, one less than what networks read, computed for the entries asked for."""
+    """Edge labels, one less than the stored values that networks read, computed on access."""
 
     def __init__(self, stored: NDArray[Any]) -> None:
         self.stored = stored

@@ -1,4 +1,4 @@
-"""Graphs with their features and targets as a source has them, before anything is encoded."""
+"""Graphs with their features and targets as read from a source, before encoding."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ IntArray = NDArray[np.int64]
 
 MOLECULE, LABELS, DEGREE, FEATURES = "molecule", "labels", "degree", "features"
 KINDS = (MOLECULE, LABELS, DEGREE, FEATURES)
-"""What the rows of ``Raw.nodes`` are (OGB's atom columns, integer labels, degrees, floats)."""
+"""Kinds of rows in ``Raw.nodes``: atom columns, integer labels, degrees, floats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A row of the input that gave no graph: its number from 0, what it is, and why."""
+    """A row of the input that gave no graph: its number from 0, its text, and the reason."""
 
     row: int
     id: str
@@ -33,21 +33,22 @@ class Skipped:
 
 @dataclass(frozen=True, eq=False)
 class Raw:
-    """One source.
+    """The content of one source.
 
     Attributes:
-        graphs: edge labels as the source has them, if any.
-        kind, nodes: what is known of a vertex, int [n, columns] or float [n, features].
-        targets: name → one value per graph (or per vertex): float64 with NaN, or text with "".
-        ids, rows: name and row in the input of every graph.
+        graphs: the graphs, with the edge labels of the source, if any.
+        kind, nodes: kind and values of the vertex data, int [n, columns] or float [n, features].
+        targets: name → one value per graph (or vertex): float64, NaN if missing, or text, "" if
+            missing.
+        ids, rows: name and input row of every graph.
         skipped: rows that could not be read.
         split: numbers of the graphs (or vertices) of ``train``, ``valid`` and ``test``.
         smiles: the column that SMILES came from.
-        task: the task where the source fixes it.
+        task: the task, if the source determines it.
         edge_features: floats of every CSR entry, [entries, width], or ``None``.
-        from_smiles: whether ``ids`` are SMILES, from which RDKit can compute more.
+        from_smiles: whether ``ids`` are SMILES, from which RDKit can compute descriptors.
         descriptors: numbers of every graph by name, NaN where missing.
-        counted: what is worth knowing of the molecules, with how many have it.
+        counted: notable properties of the molecules, with the number of molecules that have them.
     """
 
     graphs: Graphs
@@ -67,7 +68,7 @@ class Raw:
     counted: Mapping[str, int] = field(default_factory=dict)
 
     def take(self, keep: NDArray[np.bool_]) -> Raw:
-        """The graphs marked, in order; those left out are not counted as skipped."""
+        """The marked graphs, in order; the others do not count as skipped."""
         sizes = np.diff(self.graphs.ptr)
         vertices = np.repeat(keep, sizes)
         graphs, _ = self.graphs.induced(vertices)
@@ -92,7 +93,7 @@ class Raw:
         )
 
     def without(self, reasons: Mapping[int, str]) -> Raw:
-        """Without the graphs whose numbers are given, each skipped for the reason given."""
+        """Without the graphs with the given numbers, which are skipped for the given reasons."""
         if not reasons:
             return self
         keep = np.ones(len(self.graphs), np.bool_)
@@ -113,7 +114,7 @@ class Raw:
 
 
 def vertex_table(graphs: Graphs) -> tuple[str, IntArray]:
-    """Vertex labels as a table, or degrees where a source has none."""
+    """Kind and table of the vertex labels, or of the degrees if there are no labels."""
     if graphs.node_labels is not None:
         return LABELS, graphs.node_labels[:, None]
     return DEGREE, graphs.degree[:, None].astype(np.int64)

@@ -1,4 +1,4 @@
-"""From what a person types as a source with labels to the reader that knows it."""
+"""Choose the reader for a source with labels."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def read_source(
     like: Encoder | None,
     nodes: bool = False,
 ) -> Raw:
-    """The one reader that fits the source.
+    """Read a source with the reader for its kind.
 
     Args:
-        names: the targets wanted, ``None`` to find them, empty for none.
+        names: the targets, ``None`` to detect them, empty for none.
         choice: columns and files of a table of molecules.
-        numbers: whether the targets are to be numbers, where a TU collection has both kinds.
-        like: the encoder of a model, for a source it is asked about.
-        nodes: whether the vertices of one graph are classified.
+        numbers: whether to use numeric targets if a TU collection also has classes.
+        like: the encoder of a model, for a source to predict.
+        nodes: whether to classify the vertices of one graph.
     """
     from .benchmark_readers import plain, read_benchmark, read_ogb_folder, read_tu_folder
     from .sources import resolve
@@ -90,7 +90,7 @@ def _planted(source: str) -> Raw:
 
 
 def _by_name(source: str, read: Callable[[str], Raw]) -> Raw:
-    """A dataset, or one graph of it as ``MUTAG:5``; else graph6 or SMILES without saying which."""
+    """A dataset, or one graph of it as ``MUTAG:5``; else graph6 or SMILES without prefix."""
     from .benchmark_readers import plain
     from .catalogue import get
     from .sources import bare_kind, no_source, resolve

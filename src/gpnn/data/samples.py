@@ -1,4 +1,4 @@
-"""Samples: what a model is trained on, evaluated on or asked about, whatever it was read from."""
+"""Samples: encoded graphs for training, evaluation and prediction, from any source."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
 
 IntArray = NDArray[np.int64]
 SHOWN = 3
-"""Skipped rows that are named in a note."""
+"""Number of skipped rows that a warning shows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,19 +49,19 @@ class Samples:
 
     Attributes:
         graphs: the graphs.
-        encoder: how features and labels were encoded; it knows task, classes and targets.
+        encoder: the encoder of features and labels; it holds task, classes and targets.
         x: vertex features, float [n, features], or codes, int [n, columns].
         edge_labels: code of every CSR entry, or ``None``.
         y: long [graphs], float [graphs, targets] with NaN for missing, long [n] for node tasks with
             -1 for missing, or ``None``.
-        ids, rows: name and row in the input of every graph (of every vertex for node tasks).
+        ids, rows: name and input row of every graph (of every vertex for node tasks).
         skipped: the rows that gave no graph.
-        split: an official split, numbers of ``train``, ``valid`` and ``test``.
+        split: an official split: numbers of ``train``, ``valid`` and ``test``, or ``None``.
         edge_features: floats of every CSR entry, [entries, width], or ``None``.
         descriptors: numbers of every graph, [graphs, width], or ``None``.
         from_smiles: whether ``ids`` are SMILES.
-        counted: what is worth knowing of molecules, with how many have it.
-        groups: a number for every graph, equal for equal molecules, where that is known.
+        counted: notable properties of the molecules, with the number of molecules that have them.
+        groups: a number for every graph, equal for equal molecules, or ``None``.
     """
 
     graphs: Graphs
@@ -80,7 +80,7 @@ class Samples:
     groups: IntArray | None = None
 
     def __len__(self) -> int:
-        """Things that are predicted: graphs, or vertices in a node task."""
+        """Number of samples: graphs, or vertices in a node task."""
         return self.graphs.num_nodes if self.task.node_level else len(self.graphs)
 
     @property
@@ -97,16 +97,16 @@ class Samples:
 
     @property
     def outputs(self) -> int:
-        """Numbers that a network puts out for a sample."""
+        """Number of outputs of a network per sample."""
         return len(self.encoder.outputs)
 
     @property
     def metric(self) -> str:
-        """The metric that is told first."""
+        """The main metric."""
         return self.task.metric(self.outputs)
 
     def counts(self) -> dict[str, int]:
-        """Labels of every class, or of every target."""
+        """Number of labels of every class, or of every target."""
         if self.y is None:
             return {}
         if self.task.has_classes:
@@ -116,7 +116,7 @@ class Samples:
         return dict(zip(self.encoder.outputs, known.tolist(), strict=True))
 
     def take(self, keep: NDArray[np.bool_]) -> Samples:
-        """The graphs marked, encoded as before; of an official split what is left of it."""
+        """The marked graphs, with the same encoding; an official split is restricted to them."""
         graphs, sizes = self.graphs, np.diff(self.graphs.ptr)
         vertices = np.repeat(keep, sizes)
         chosen, _ = graphs.induced(vertices)
@@ -174,18 +174,18 @@ def load_samples(
     Args:
         source: a dataset's name, a TU or OGB folder or zip, a CSV of SMILES, a folder of graph
             files with labels; without labels also everything ``gpnn partition`` reads.
-        target: the column or columns to predict; found by itself where not given.
-        smiles: the column of SMILES.
+        target: the column or columns to predict; detected by default.
+        smiles: the column of SMILES; detected by default.
         task: a :class:`Task`; inferred from the labels by default.
         data: the folder with datasets.
-        strict: refuse rows that cannot be read or have no label, instead of skipping them.
-        like: the encoder of a fitted model, for samples it has not seen.
+        strict: raise for rows that cannot be read or have no label, instead of skipping them.
+        like: the encoder of a fitted model, for new samples.
         labelled: whether labels are needed.
-        descriptors: ``rdkit``, ``morgan`` and columns of a table that are read beside molecules;
-            ``None`` for ``rdkit`` where there are molecules.
-        split_column: the column of a table that splits it; ``split`` by default.
-        valid, test: further tables, whose rows validate and test.
-        nodes: whether the vertices of one graph in a ``.npz`` are classified
+        descriptors: ``rdkit``, ``morgan`` and columns of a table that are read in addition to the
+            molecules; ``None`` for ``rdkit`` if there are molecules.
+        split_column: the column of a table that defines the split; ``split`` by default.
+        valid, test: further tables with the validation and test rows.
+        nodes: whether to classify the vertices of one graph in a ``.npz``
             (:func:`~gpnn.data.node_file.read_node_file`).
     """
     from .prepared_folder import is_prepared, load_prepared
@@ -221,7 +221,7 @@ def load_samples(
 
 
 def _needed(like: Encoder) -> tuple[str, ...]:
-    """The columns that a model reads beside the molecule."""
+    """The columns that a model reads in addition to the molecule."""
     return () if like.descriptors is None else like.descriptors.columns
 
 
@@ -233,10 +233,10 @@ def load_dataset(
     data: str | Path | None = None,
     **options: Any,
 ) -> Samples:
-    """A dataset with labels, ready for :func:`~gpnn.train.fit.fit`.
+    """Load a dataset with labels, ready for :func:`~gpnn.train.fit.fit`.
 
     Args:
-        source: a name (``MUTAG``, ``ogbg-molhiv``, one that was registered), or a path that
+        source: a name (``MUTAG``, ``ogbg-molhiv``, a registered dataset), or a path that
             ``gpnn train`` reads: a CSV of SMILES, a TU or OGB folder, a folder of graph files.
         target, smiles: columns of a table of molecules; detected automatically.
         data: the folder with datasets, ``$GPNN_DATA`` by default.
@@ -259,7 +259,7 @@ def encode_samples(
     source: str = "the input",
     descriptors: Sequence[str] | None = (),
 ) -> Samples:
-    """Features and labels as tensors; rows without a usable label are left out."""
+    """Encode features and labels as tensors; rows without a usable label are left out."""
     if like is not None:
         like.check(raw)
         if like.task.node_level != raw.node_level:
@@ -314,8 +314,8 @@ def encode_samples(
 def fit_descriptors(
     raw: Raw, wanted: Sequence[str] | None
 ) -> tuple[Descriptors | None, Tensor | None]:
-    """The descriptors that are wanted, those of RDKit for molecules by default, and their numbers
-    for all graphs."""
+    """The requested descriptors, or by default those of RDKit for molecules, and their values for
+    all graphs."""
     if wanted is None:
         wanted = ("rdkit",) if raw.from_smiles else ()
     if not wanted:
@@ -327,7 +327,7 @@ def fit_descriptors(
 
 
 def encode_descriptors(raw: Raw, like: Encoder) -> Tensor | None:
-    """The descriptors that a model reads."""
+    """The values of the descriptors that a model reads."""
     if like.descriptors is None:
         return None
     if not raw.from_smiles:
@@ -336,7 +336,7 @@ def encode_descriptors(raw: Raw, like: Encoder) -> Tensor | None:
 
 
 def without_edge_labels(samples: Samples) -> Samples:
-    """Samples whose edges are all alike."""
+    """The samples without edge labels."""
     return replace(samples, edge_labels=None, encoder=replace(samples.encoder, edges=()))
 
 
@@ -352,7 +352,8 @@ class RowsRefused(InputError):
 def tell_skipped(
     first: Sequence[Skipped], count: int, total: int, strict: bool, source: str
 ) -> None:
-    """Say, or refuse, that so many rows cannot be used; ``first``: some of them."""
+    """Warn that ``count`` rows cannot be used, or raise if ``strict`` or if all are unusable;
+    ``first``: examples."""
     if not count:
         return
     shown = "; ".join(f"row {item.row + 1}: {item.reason}" for item in first)

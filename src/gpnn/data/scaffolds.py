@@ -1,4 +1,4 @@
-"""Which molecules of a set are equal, and which share a scaffold."""
+"""Groups of equal molecules, and of molecules with the same scaffold."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ IntArray = NDArray[np.int64]
 
 
 def repeated_molecules(samples: Samples) -> IntArray | None:
-    """A number for every sample, equal for equal molecules; ``None`` where none is repeated, or
-    where samples are no molecules given as SMILES."""
+    """A number for every sample, equal for equal molecules; ``None`` if no molecule is repeated, or
+    if samples are not molecules given as SMILES."""
     if not samples.from_smiles:
         return None
     names = _canonical(samples.ids) if samples.groups is None else samples.groups
@@ -27,14 +27,14 @@ def repeated_molecules(samples: Samples) -> IntArray | None:
 
 
 def scaffold_of(samples: Samples) -> IntArray:
-    """A number for every sample, equal for molecules with one Bemis–Murcko scaffold."""
+    """A number for every sample, equal for molecules with the same Bemis–Murcko scaffold."""
     _, number = np.unique(scaffold_names(samples), return_inverse=True)
     return number.astype(np.int64)
 
 
 def scaffold_names(samples: Samples) -> tuple[str, ...]:
-    """The Bemis–Murcko scaffold (rings and what links them) of every molecule as SMILES without
-    stereo, empty where there is no ring."""
+    """The Bemis–Murcko scaffold (rings and their linkers) of every molecule as SMILES without
+    stereo; empty if there is no ring."""
     if not samples.from_smiles:
         raise InputError(
             "Scaffolds need molecules given as SMILES. Use --split random or stratified."

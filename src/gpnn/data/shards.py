@@ -1,12 +1,12 @@
-"""``gpnn prepare``: a table of molecules of any length as arrays on disk that training maps.
+"""``gpnn prepare``: a table of molecules of any length as memory-mapped arrays on disk.
 
 1. The targets of all rows are read, so that rows without a label are left out.
-2. Shard by shard, in any number of processes, molecules are parsed, encoded, partitioned, and the
-   classes of their pairs numbered. A shard knows nothing of the others; it is a folder of ``.npy``
-   files with checksums, so that an interrupted run goes on with the shards that are missing.
+2. Shard by shard, in any number of processes, molecules are parsed, encoded and partitioned, and
+   the classes of their pairs are numbered. Shards are independent; each is a folder of ``.npy``
+   files with checksums, so that an interrupted run resumes with the missing shards.
 3. The shards are joined: parts, labels and targets get the numbers of the whole set, and every
    array becomes one file. Classes of different shards stay different rows of the tables, even
-   where they are equal: the network computes the same for both.
+   if they are equal: the network computes the same for both.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = ["MANIFEST", "PARTS", "RUN", "TABLE", "array_names", "prepare_table", 
 MANIFEST, RUN, SHARD = "prepared.json", "run.json", "shard.json"
 VERSION = 1
 ROWS = 8_192
-"""Rows of a shard, by default."""
+"""Default number of rows of a shard."""
 TABLE = ("previous", "first", "second", "entry_ptr", "entry_tuple", "entry_count", "part", "shared",
          "shared_ptr", "shared_tuple", "shared_count")  # fmt: skip
 """The arrays of a round's table."""
@@ -68,7 +68,7 @@ _SHARD = Table({"files": Table(more=Anything()), "skipped": ListOf(Anything()), 
 
 @dataclass(frozen=True)
 class ShardTask:
-    """A shard to make: its number, its rows, and why some of them are left out."""
+    """A shard to write: its number, its rows, and the reasons why some rows are left out."""
 
     number: int
     piece: Piece
@@ -76,7 +76,7 @@ class ShardTask:
 
 
 class ShardMaker:
-    """Makes the shards of a table."""
+    """Writes the shards of a table."""
 
     def __init__(
         self, folder: Path, path: Path, names: list[str], smiles: str, structure: Structure
@@ -85,7 +85,7 @@ class ShardMaker:
         self.structure = structure
 
     def __call__(self, task: ShardTask) -> int:
-        """Write a shard; the rows that it was made of."""
+        """Write a shard. Returns its number of input rows."""
         raw = read_piece(self.path, self.names, task.piece, self.smiles, (), TableChoice())
         place = {row: g for g, row in enumerate(raw.rows.tolist())}
         raw = raw.without({place[row]: why for row, why in task.reasons.items() if row in place})
@@ -153,7 +153,7 @@ def _ends(lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _narrow(array: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers in the smallest type that holds them."""
+    """Integers in the smallest type that holds them."""
     if array.dtype.kind not in "iu" or not array.size:
         return array
     return array.astype(
@@ -173,7 +173,7 @@ class Shard:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """Rows of everything that is numbered through the whole set."""
+        """Number of rows of every array."""
         return {name.removesuffix(".npy"): map_npy(self.folder / name).shape[0]
                 for name in self.about["files"]}  # fmt: skip
 
@@ -196,17 +196,19 @@ def prepare_table(
     report: Callable[[int], None] | None = None,
 ) -> dict[str, Any]:
     """Write a table of molecules as arrays that :func:`~gpnn.train.fit.fit` trains from without
-    holding them; what the manifest says. The same call goes on with a run that was interrupted.
+    loading them into memory. Returns the manifest. The same call resumes an interrupted run.
 
     Args:
         source: CSV, TSV, SDF (also as .gz) or Parquet, with SMILES and targets.
         out: a folder.
         target, smiles, task, split_column: as in :func:`~gpnn.data.samples.load_samples`.
-        structure: what networks will read of the graphs.
-        shards: how many pieces are prepared apart; 8,192 rows each by default.
-        jobs: shards at once, each in a process; one, or as many as a cluster has room for.
+        structure: the structure that networks will read.
+        shards: number of shards, which are prepared separately; by default 8,192 rows each.
+        jobs: number of shards prepared in parallel, each in a process; by default one, or as many
+            as the cluster has capacity for.
         engine: ``local``, ``ray`` or ``ray://HOST:PORT``, see ``gpnn.ray_engine``.
-        started: called with the rows that are done and all; ``report``: with those that are done.
+        started: called with the number of rows done and in total.
+        report: called with the number of rows done.
     """
     path, folder = user_path(source), Path(out)
     structure = structure or Structure(d=3, distances=True)
@@ -233,7 +235,7 @@ def prepare_table(
     columns = {name: columns[name] for name in names}
     reasons = _without_label(columns, ragged)
     labelled = [row for row in range(table.rows) if row not in reasons and row not in ragged]
-    _encoded(columns, labelled, task, source)  # refused before any work is done
+    _encoded(columns, labelled, task, source)  # raises before any work is done
     count = Whole(1).read("shards", shards) if shards is not None else -(-table.rows // ROWS)
     size = -(-table.rows // count)
     run = {
@@ -280,7 +282,7 @@ def prepare_table(
 def _texts(
     table: TableFile, smiles: str, targets: Sequence[str] | None, split: str | None
 ) -> tuple[dict[str, list[str]], dict[int, int]]:
-    """The columns that may be targets or the split, and ragged rows."""
+    """The columns that may be targets or the split, and the ragged rows."""
     columns: dict[str, list[str]] = {
         name: []
         for name in table.names
@@ -296,7 +298,7 @@ def _texts(
 
 
 def _without_label(columns: Mapping[str, list[str]], ragged: Mapping[int, int]) -> dict[int, str]:
-    """Rows that have no target, with the reason."""
+    """Rows without any target, with the reason."""
     which = repr(next(iter(columns))) if len(columns) == 1 else f"any of {len(columns)} targets"
     rows = zip(*columns.values(), strict=True)
     return {
@@ -318,7 +320,7 @@ def _is_missing(word: str) -> bool:
 def _pending(
     table: TableFile, size: int, done: set[int], reasons: Mapping[int, str], met: list[int]
 ) -> Iterator[ShardTask]:
-    """The shards that are left to make; ``met`` gets the numbers of all."""
+    """The shards still to be written; the numbers of all shards are appended to ``met``."""
     for number, piece in enumerate(table.pieces(size)):
         met.append(number)
         if number not in done:
@@ -330,8 +332,8 @@ def _pending(
 def _on_cluster(
     inside: Path, about: tuple[Any, ...], pending: Iterator[ShardTask], most: int | None
 ) -> Iterator[int]:
-    """Make shards on the machines of a cluster: rows travel there, arrays back; the rows of every
-    one that is done."""
+    """Write shards on the machines of a cluster: rows are sent there, arrays are sent back. Yields
+    the number of rows of every finished shard."""
 
     def task(one: ShardTask) -> RemoteTask:
         call = partial(_make_away, about, one)
@@ -350,12 +352,12 @@ def _make_away(
 
 
 def _check_run(folder: Path, run: Mapping[str, Any], fresh: bool) -> None:
-    """Refuse another run in the folder, or forget it."""
+    """Raise if the folder holds another run; ``fresh`` deletes the run in the folder."""
     if fresh and ((folder / MANIFEST).is_file() or (folder / RUN).is_file()):
         for path in (folder / MANIFEST, *folder.glob("*.npy")):
             path.unlink(missing_ok=True)
         shutil.rmtree(folder / "shards", ignore_errors=True)
-        (folder / RUN).unlink(missing_ok=True)  # last: until then the folder is known as ours
+        (folder / RUN).unlink(missing_ok=True)  # last: it identifies the folder as ours until then
     here = json.loads(json.dumps(run))
     if (folder / RUN).is_file():
         there = read_json(folder / RUN, Table(more=Anything()), LAST)
@@ -376,7 +378,7 @@ def _about(folder: Path) -> dict[str, Any]:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether a shard is there and as it was written; what is not is made again."""
+    """Whether a shard exists and is intact; a damaged shard is written again."""
     if not (folder / SHARD).is_file():
         return False
     try:
@@ -388,7 +390,7 @@ def _is_whole(folder: Path) -> bool:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """What a prepared folder says of itself."""
+    """The manifest of a prepared folder."""
     found: dict[str, Any] = read_json(folder / MANIFEST, _MANIFEST, LAST)
     text = {key: value for key, value in found.items() if key != "sha256"}
     if _digest(text) != found["sha256"]:
@@ -413,7 +415,7 @@ def _digest(content: Any) -> str:
 def _encoded(
     columns: Mapping[str, list[str]], rows: Sequence[int], task: str | None, source: str
 ) -> tuple[Tensor, Task, tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Labels of some rows, the task and its classes."""
+    """Labels of some rows, the task, its classes, and the classes of a mixed task."""
     if len(rows) < 2:
         raise InputError(f"{source} holds {len(rows)} labelled graphs: too few to learn from.")
     own = {name: labels.column([values[k] for k in rows]) for name, values in columns.items()}
@@ -442,7 +444,7 @@ def _join(
     skipped: Sequence[Skipped],
     source: str,
 ) -> dict[str, Any]:
-    """Arrays of the whole set, and the manifest that is written last."""
+    """Write the arrays of the whole set and, last, the manifest. Returns the manifest."""
     rows = np.concatenate([shard["rows"] for shard in shards]).astype(np.int64)
     y, kind, classes, mixed = _encoded(columns, rows.tolist(), task, source)
     width = shards[0]["nodes"].shape[1]
@@ -471,7 +473,7 @@ def _join(
 
 
 class _Joint:
-    """Arrays of shards with the numbers of the whole set, one after another."""
+    """Concatenated arrays of the shards, renumbered for the whole set."""
 
     def __init__(
         self,
@@ -541,7 +543,7 @@ class _Joint:
         self._each(f"shared_count.{r}", np.int32, lambda s, _: s[f"shared_count.{r}"])
 
     def _shared(self, shard: Shard, before: Mapping[str, int], r: int) -> NDArray[np.int64]:
-        """The shared sum of every class; pointers to sums have one entry more than there are."""
+        """The shared sum of every class; ``shared_ptr`` of a shard has one more entry than sums."""
         own = shard[f"shared.{r}"].astype(np.int64)
         return np.where(own < 0, -1, own + before[f"shared_ptr.{r}"] - before["shards"])
 
@@ -598,7 +600,7 @@ class _Joint:
         self._one(name, (total, *first.shape[1:]), dtype, pieces)
 
     def _ptr(self, name: str, into: str) -> None:
-        """Where things begin among others that are numbered through the set."""
+        """Join the pointers ``name`` of the shards into the array ``into`` of the whole set."""
         total = self.totals[name] - len(self.shards) + 1
 
         def pieces() -> Iterator[NDArray[np.int64]]:
@@ -628,4 +630,4 @@ _MANIFEST = Table(
         "sha256": Text(64),
     }
 )
-"""What ``prepared.json`` holds."""
+"""Schema of ``prepared.json``."""

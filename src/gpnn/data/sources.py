@@ -1,9 +1,9 @@
-"""What a person types as the source of graphs.
+"""Texts that name a source of graphs.
 
-In this order: ``g6:TEXT``, ``smiles:TEXT`` and ``planted:FAMILY``
-(:mod:`gpnn.data.planted`); a path, or one graph of the file as ``FILE:5``
-(counted from 0); a dataset, or one graph of it as ``MUTAG:5``; a bare text that is graph6 or
-SMILES, but not both.
+They are tried in this order: ``g6:TEXT``, ``smiles:TEXT`` and ``planted:FAMILY``
+(:mod:`gpnn.data.planted`); a path, or one graph of a file as ``FILE:5`` (counted from 0); a
+dataset, or one graph of it as ``MUTAG:5``; a text without prefix that is graph6 or SMILES, but not
+both.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _pick(graphs: Graphs, name: str, index: str) -> Graphs:
 
 
 def _bare(text: str, unknown: str) -> Graphs:
-    """graph6 or SMILES without saying which."""
+    """The graph of a text without prefix: graph6 or SMILES."""
     kind = bare_kind(text)
     if kind == "smiles":
         return _smiles(text)
@@ -78,7 +78,7 @@ def _bare(text: str, unknown: str) -> Graphs:
 
 
 def bare_kind(text: str) -> str | None:
-    """``g6`` or ``smiles`` for a text that is one of them and not both; ``None`` for neither."""
+    """``g6`` or ``smiles`` for a text that is one of them; ``None`` for neither, both raise."""
     graph6 = _graph6_or_none(text)
     smiles = looks_like_smiles(text)
     if smiles and find_spec("rdkit") is not None:
@@ -101,7 +101,7 @@ def looks_like_smiles(text: str) -> bool:
 
 
 def no_source(text: str, unknown: str) -> str:
-    """What a text is not, and what may have been meant."""
+    """Error message for a text that names no source, with suggestions."""
     path = user_path(text)
     if len(path.parts) > 1 or path.suffix.lower() in _SUFFIXES:
         near = path.parent if exists(path.parent) else None

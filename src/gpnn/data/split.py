@@ -1,7 +1,7 @@
-"""Which samples train, which choose the epoch, and which are kept for the end.
+"""Splits of samples into training, validation and test parts, and folds.
 
-Molecules that are equal (by canonical SMILES) always go to one part together, so that no answer is
-known beforehand. ``how`` says how a split was made and how many rows repeat a molecule.
+Equal molecules (by canonical SMILES) are always in the same part, to avoid leakage. ``how``
+describes how a split was made and how many rows repeat a molecule.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ BINS = 10
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Numbers of graphs (or vertices), ascending, in parts without overlap. ``calibration`` neither
-    trains nor chooses the epoch, nor is it measured: the answers there are compared with the
-    truth to know how wrong they are."""
+    """Numbers of graphs (or vertices), ascending, in disjoint parts. ``calibration`` is used
+    neither to train, nor to choose the epoch, nor to test: its labels are compared with the
+    predictions to calibrate the model."""
 
     train: IntArray
     valid: IntArray
@@ -69,21 +69,22 @@ def make_split(
     official: bool = True,
     kind: str | None = None,
 ) -> Split:
-    """A split into three parts.
+    """Split samples into three parts.
 
     ============== ===============================================================================
     ``random``     rows in random order
-    ``stratified`` classes in proportion; of a number, its tenths; of several targets, the first
-    ``scaffold``   molecules with one Bemis–Murcko scaffold stay together: large scaffolds train,
-                   the others are spread at random. Harder and closer to use on new chemistry
-    ``column``     as the table says
+    ``stratified`` by class; by deciles of a numeric target; by the first of several targets
+    ``scaffold``   molecules with the same Bemis–Murcko scaffold stay together: large scaffolds are
+                   in train, the others are assigned at random. Harder, and closer to the use on
+                   new chemistry
+    ``column``     as given by the table
     ============== ===============================================================================
 
-    By default the official split if there is one, else stratified by class, or random where there
+    The default is the official split if there is one, else stratified by class, or random if there
     are no classes. Stratified: every class is shuffled and its members are spread evenly over the
-    unit interval; the samples in order of that number are cut into test, valid and train. Each
-    part then holds every class in proportion to within one, and a class too small for all three
-    stays in train.
+    unit interval; the samples, sorted by this number, are divided into test, valid and train. Each
+    part then holds every class in proportion to within one sample, and a class too small for all
+    three parts stays in train.
     """
     if samples.y is None:
         raise InputError("Samples without labels cannot be split for training.")
@@ -159,7 +160,7 @@ def _strata(samples: Samples, kind: str | None = None) -> tuple[IntArray, NDArra
 def _with_valid(
     samples: Samples, train: IntArray, test: IntArray, seed: int, share: float
 ) -> Split:
-    """An official split that names nothing to validate with: drawn from what trains."""
+    """For an official split without validation part: draw it from the training part."""
     _, stratum = _strata(samples)
     order = train[_spread(stratum[train], np.random.default_rng(seed))]
     checked = max(1, round(share * len(order)))
@@ -170,9 +171,9 @@ def _with_valid(
 
 
 def make_folds(samples: Samples, count: int, seed: int = 0, kind: str | None = None) -> list[Split]:
-    """Folds for cross-validation, stratified by class where there are classes: fold k tests, the
-    next one chooses the epoch, the others train. ``kind``: ``random``, ``stratified`` or
-    ``scaffold``."""
+    """Folds for cross-validation, stratified by class if there are classes: fold k is the test
+    part, the next fold chooses the epoch, the others are the training part. ``kind``: ``random``,
+    ``stratified`` or ``scaffold``."""
     known = _labelled(samples)
     if not isinstance(count, int) or count < 3:
         raise InputError(
@@ -190,10 +191,10 @@ def make_folds(samples: Samples, count: int, seed: int = 0, kind: str | None = N
 def calibration_splits(
     samples: Samples, split: Split, count: int, seed: int = 0, pool: IntArray | None = None
 ) -> list[Split]:
-    """For an ensemble that knows how wrong it is: what trained and validated is cut into as many
-    folds as there are networks; network k chooses its epoch on fold k, is calibrated on fold k + 1
-    and trains on the others. The test part stays apart from all of them. ``pool``: the rows that
-    are cut, instead of all that trained and validated."""
+    """Splits for a calibrated ensemble. Training and validation part together are divided into as
+    many folds as there are networks: network k chooses its epoch on fold k, is calibrated on fold
+    k + 1 and trains on the others. The test part is unchanged. ``pool``: the rows to divide,
+    instead of training and validation part."""
     if count < 3:
         raise InputError(f"Calibration needs an ensemble of 3 networks or more; got {count}.")
     if pool is None:
@@ -210,8 +211,8 @@ def calibration_splits(
 def inner_folds(
     samples: Samples, pool: IntArray, count: int, seed: int = 0, kind: str | None = None
 ) -> list[Split]:
-    """Folds of some samples, to choose with: fold k validates, the others train, nothing tests.
-    ``kind``: as in :func:`make_folds`."""
+    """Folds of some samples for model selection: fold k is the validation part, the others are the
+    training part, the test part is empty. ``kind``: as in :func:`make_folds`."""
     pool = np.sort(pool)
     if len(pool) < 2 * count:
         raise InputError(f"{len(pool)} samples are too few to choose with {count} folds of them.")
@@ -233,7 +234,7 @@ def _labelled(samples: Samples) -> IntArray:
 def _cut_folds(
     samples: Samples, known: IntArray, count: int, seed: int, kind: str | None
 ) -> list[IntArray]:
-    """Folds of some samples: equal molecules, or those of one scaffold, in one fold."""
+    """Folds of some samples; equal molecules, or those of one scaffold, are in one fold."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
     if kind is not None:
@@ -266,8 +267,8 @@ def _cut_folds(
 def _by_scaffold(
     samples: Samples, known: IntArray, sizes: tuple[int, int], rng: np.random.Generator
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Scaffolds that would fill half of a small part train; the others go, at random, to test,
-    then to valid, until these are full."""
+    """Scaffolds larger than half of the validation part go to train; the others go, in random
+    order, to test, then to valid, until these are full, then to train."""
     scaffolds = scaffold_of(samples)
     room = {"test": sizes[0], "valid": sizes[1]}
     parts: dict[str, list[int]] = {"train": [], "valid": [], "test": []}
@@ -289,7 +290,7 @@ def _by_scaffold(
 def _shuffled_groups(
     group: NDArray[np.generic], rng: np.random.Generator, by_size: bool = False
 ) -> list[IntArray]:
-    """Members of every group, groups in random order, or the largest first."""
+    """Members of every group; groups in random order, or the largest first."""
     _, number = np.unique(group, return_inverse=True)
     members = np.split(np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))[:-1])
     order = rng.permutation(len(members)).tolist()
@@ -307,7 +308,7 @@ def _leaders(samples: Samples, known: IntArray) -> IntArray:
 
 
 def _cut(samples: Samples, order: IntArray, sizes: Sequence[int]) -> list[IntArray]:
-    """An order of samples cut into parts of these sizes or slightly more, and the rest; equal
+    """Divide ordered samples into parts of these sizes or slightly more, and the rest; equal
     molecules follow the first of them."""
     groups = repeated_molecules(samples)
     number = np.arange(len(order))
@@ -315,7 +316,7 @@ def _cut(samples: Samples, order: IntArray, sizes: Sequence[int]) -> list[IntArr
         _, first, number = np.unique(groups[order], return_index=True, return_inverse=True)
         place = first[number]
         order, place = (values[np.argsort(place, kind="stable")] for values in (order, place))
-        number = np.searchsorted(place, place)  # where the group of every sample begins
+        number = np.searchsorted(place, place)  # first position of the group of every sample
     parts, start = [], 0
     for size in sizes:
         own = (number >= start) & (number < start + size)

@@ -1,7 +1,6 @@
-"""The paper's benchmarks: their statistics in the data at hand and as the paper prints them.
+"""The paper's benchmarks: statistics of the available data, and those printed in the paper.
 
-Statistics are kept in the cache by the content of the files they were counted in, so that a listing
-opens no dataset twice.
+Statistics are cached by the content of the dataset files, so that a listing reads no dataset twice.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class DatasetStatistics:
-    """What was counted.
+    """Statistics of a dataset.
 
     Attributes:
-        graphs: how many.
-        nodes, edges: averages over the graphs, every edge counted once, loops left out.
-        classes: of a label; 0 for a regression.
-        tasks: labels of a graph or vertex.
-        kind: what is known of a vertex: ``labels``, ``molecule`` (columns), ``degree`` or
-            ``features`` (numbers).
-        features: different labels or degrees, columns, or numbers of a vertex.
-        edge_labels: different labels of edges, or 0.
-        loops: self-loops in the files.
+        graphs: number of graphs.
+        nodes, edges: averages over the graphs; every edge counts once, loops do not count.
+        classes: number of classes of a label; 0 for a regression.
+        tasks: number of labels of a graph or vertex.
+        kind: kind of vertex data: ``labels``, ``molecule`` (columns), ``degree`` or ``features``
+            (numbers).
+        features: number of distinct labels or degrees, of columns, or of numbers per vertex.
+        edge_labels: number of distinct edge labels, or 0.
+        loops: number of self-loops in the files.
     """
 
     graphs: int
@@ -59,7 +58,7 @@ class DatasetStatistics:
 
 @dataclass(frozen=True)
 class PaperStatistics:
-    """A row of the paper's tables of datasets; ``note`` says how to read it where it differs."""
+    """A row of the paper's tables of datasets; ``note`` explains a different way of counting."""
 
     task: str
     graphs: int | None = None
@@ -70,7 +69,7 @@ class PaperStatistics:
     note: str = ""
 
     def differences(self, found: DatasetStatistics) -> list[str]:
-        """The columns in which the paper prints another number."""
+        """The columns in which the paper prints a different number."""
         edges = found.edges * (2 if self.note == BOTH_WAYS else 1)
         edges += found.loops if self.note == LOOPS else 0
         pairs = {
@@ -88,7 +87,7 @@ LOOPS = "the paper counts self-loops here"
 _CLASSES, _NODES = "graph classification", "node classification"
 
 UNPUBLISHED = PaperStatistics("registered")
-"""Of a dataset that a user registered."""
+"""Entry for a dataset that a user registered."""
 
 PAPER: dict[str, PaperStatistics] = {
     "MUTAG": PaperStatistics(_CLASSES, 188, 17.93, 19.79, 2),
@@ -110,11 +109,11 @@ PAPER: dict[str, PaperStatistics] = {
 
 
 def dataset_statistics(name: str, data: str | Path | None = None) -> DatasetStatistics | None:
-    """The statistics of a dataset; ``None`` where it is absent. Nothing is downloaded."""
+    """The statistics of a dataset; ``None`` if it is absent. Nothing is downloaded."""
     place = locate(name, data)
     if place is None:
         return None
-    if get(name).own is not None:  # what it depends on is not known
+    if get(name).own is not None:  # its files are not known, so it cannot be cached
         return _count(name, data)
     path = cache_root() / "statistics" / f"{get(name).name}-{_content(name, place)[:24]}.json"
     if exists(path):
@@ -176,7 +175,7 @@ def _content(name: str, place: str) -> str:
 
 
 def _equal(ours: float, theirs: float | None) -> bool:
-    """Whether a number is the other, to the digits that were printed (either way of rounding)."""
+    """Whether two numbers agree to the printed digits (rounded up or down)."""
     if theirs is None:
         return True
     digits = len(str(theirs).partition(".")[2]) if isinstance(theirs, float) else 0

@@ -1,4 +1,4 @@
-"""Partitions and interaction classes, computed once and kept on disk where that pays."""
+"""Partitions and interaction classes, cached on disk where this saves time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["SMALL", "cached_classes", "cached_partition", "cached_peer"]
 IntArray = NDArray[np.int64]
 
 SMALL = 2_000
-"""Vertices below which nothing is looked up: computing takes milliseconds."""
+"""Minimum number of vertices to use the cache; below, computing takes milliseconds."""
 
 _LISTS = ("class_ptr", "class_id", "class_count")
 _ARRAYS = (
@@ -35,11 +35,11 @@ _TABLE = tuple(field.name for field in fields(RoundTable) if field.name != "size
 
 
 def cached_partition(graphs: Graphs, scheme: str) -> Partition:
-    """As :func:`~gpnn.graph.partition.partition`.
+    """Cached :func:`~gpnn.graph.partition.partition`.
 
-    The schemes of the paper cut a million vertices in less than a tenth of a second and are not
-    kept (see :data:`~gpnn.data.cache.WORTH`); orbits and ego graphs take longer. A scheme that a
-    user registered is always computed: its name does not tell what it does.
+    The schemes of the paper partition a million vertices in less than a tenth of a second and are
+    not stored (see :data:`~gpnn.data.cache.WORTH`); orbits and ego graphs take longer. A scheme
+    registered by a user is always computed, because its name does not identify its code.
     """
     names = [one.strip() for part in mixed_schemes(scheme) or [scheme] for one in part.split("+")]
     own = all(get_scheme(name).colour.__module__.startswith("gpnn.") for name in names)
@@ -61,9 +61,9 @@ def cached_classes(
     edge_labels: IntArray | None,
     vertex_labels: IntArray | None = None,
 ) -> InteractionClasses:
-    """As :func:`~gpnn.graph.classes.interaction_classes`, classes merged.
+    """Cached :func:`~gpnn.graph.classes.interaction_classes`, with merged classes.
 
-    The key holds the parts themselves, not the name of a scheme.
+    The key depends on the parts themselves, not on the name of a scheme.
     """
 
     def compute() -> InteractionClasses:
@@ -82,7 +82,7 @@ def cached_classes(
 
 
 def cached_peer(graphs: Graphs, peer: PeerSpec, edged: bool) -> PeerStructure:
-    """What a peer reads of the graphs; notes about it are given as warnings."""
+    """The structure of the graphs that a peer reads; notes about it are issued as warnings."""
 
     def compute() -> PeerStructure:
         return peer.build(graphs, edged)
@@ -107,7 +107,7 @@ def _arrays(graphs: Graphs) -> dict[str, NDArray[Any] | None]:
 
 
 def _pack(classes: InteractionClasses) -> Arrays:
-    """Everything but the graphs and the options, by names that hold the round."""
+    """All arrays except those of the graphs, by name and round."""
     arrays: Arrays = {name: getattr(classes, name) for name in _ARRAYS}
     for r, table in enumerate(classes.tables):
         arrays |= {f"{name}.{r}": getattr(table, name) for name in _TABLE}

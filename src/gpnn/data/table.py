@@ -1,7 +1,7 @@
-"""Tables of molecules with targets, one molecule a row, and lists of SMILES.
+"""Tables of molecules with targets, one molecule per row, and lists of SMILES.
 
 CSV and TSV (comma, semicolon or tab; decimal points or commas), SDF, Parquet, ``.smi`` and ``.txt``
-lists, all but Parquet also as ``.gz``; ``-`` is standard input, a table or a list.
+lists, all except Parquet also as ``.gz``; ``-`` is standard input, a table or a list.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ _SPLITS = {"train": "train", "training": "train", "val": "valid", "valid": "vali
 
 @dataclass(frozen=True)
 class TableChoice:
-    """Which columns and files of a table are used, where that is said.
+    """User's choice of columns and files of a table.
 
     Attributes:
-        smiles: the column of SMILES; else one named so, else the first that reads as SMILES.
-        usual: the column of SMILES if it is there, for a model that was trained on it.
-        split: the column that decides which rows train, validate and test; else one named split.
-        valid, test: further tables, whose rows validate and test.
-        descriptors: columns of numbers that a network reads beside the molecule.
+        smiles: the column of SMILES; by default a column of that name, else the first that parses
+            as SMILES.
+        usual: the column of SMILES in training, used if it is present.
+        split: the column that defines the split; by default a column named split.
+        valid, test: further tables with the validation and test rows.
+        descriptors: numeric columns that a network reads in addition to the molecule.
     """
 
     smiles: str | None = None
@@ -64,14 +65,14 @@ def is_table(path: Path) -> bool:
 def read_table(
     path: Path, targets: Sequence[str] | None = None, choice: TableChoice | None = None
 ) -> Raw:
-    """The molecules and targets of a file.
+    """Read the molecules and targets of a file.
 
-    A column named ``split``, or the one chosen, decides which rows train, validate and test:
-    ``train``, ``valid``, ``test``, or ``training``, ``val``, ``validation``. Where it names no row
-    to validate with, some of the rows to train on are drawn for that.
+    A column named ``split``, or the one chosen, defines the split: ``train``, ``valid``, ``test``,
+    or ``training``, ``val``, ``validation``. If it has no validation rows, some of the training
+    rows are drawn for validation.
 
     Args:
-        targets: the target columns; ``None`` finds them, an empty list wants none.
+        targets: the target columns; ``None`` to detect them, an empty list for none.
     """
     choice = choice or TableChoice()
     names, columns, ragged = _all_files(path, choice)
@@ -93,7 +94,7 @@ def choose_targets(
     targets: Sequence[str] | None,
     extra: Collection[str] = (),
 ) -> list[str]:
-    """The target columns: those given, or found among the columns that are left."""
+    """The target columns: those given, or detected among the remaining columns."""
     if targets is None:
         left = {name: values for name, values in columns.items() if name not in extra}
         targets = _find_targets(path, left) if left or len(names) > 1 else []
@@ -143,7 +144,7 @@ def read_molecules(
     reasons: Mapping[int, str] | None = None,
     descriptors: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> Raw:
-    """Molecules of SMILES; those that do not parse are skipped, with the reason."""
+    """Molecules from SMILES; those that do not parse are skipped, with the reason."""
     why = dict(reasons or {})
 
     def read() -> Iterator[Any]:
@@ -181,8 +182,8 @@ def read_molecules(
 def _all_files(
     path: Path, choice: TableChoice
 ) -> tuple[list[str], dict[str, list[str]], dict[int, int]]:
-    """The columns of a table, followed by those of the tables to validate and test with; rows are
-    numbered on."""
+    """The columns of a table, followed by those of the validation and test tables; row numbers
+    continue."""
     names, columns, ragged = read_columns(path)
     more = {part: f for part, f in (("valid", choice.valid), ("test", choice.test)) if f}
     if not more:
@@ -210,7 +211,7 @@ def _all_files(
 def _descriptor(
     path: Path, names: list[str], columns: Mapping[str, list[str]], name: str
 ) -> NDArray[np.float64]:
-    """A column of numbers, NaN where missing."""
+    """A numeric column, NaN where missing."""
     if name not in columns:
         raise InputError(
             f"{path} has no column {name!r} for the descriptors; its columns are {one_of(names)}. "
@@ -224,8 +225,8 @@ def _descriptor(
 
 
 def read_columns(path: Path) -> tuple[list[str], dict[str, list[str]], dict[int, int]]:
-    """Column names, columns of text, and the fields of rows that have too few or too many. A blank
-    line between rows is a row without fields, so that rows keep their numbers."""
+    """Column names, columns of text, and the number of fields of rows that have too few or too
+    many. A blank line between rows is a row without fields, so that row numbers do not change."""
     kind = file_kind(path)
     if kind == ".sdf" or kind == ".sd":
         return *read_sdf(path), {}
@@ -242,7 +243,7 @@ def read_columns(path: Path) -> tuple[list[str], dict[str, list[str]], dict[int,
 
 
 def smiles_name(path: Path, names: list[str], columns: Mapping[str, Any], given: str | None) -> str:
-    """The column of SMILES: the one given, one named so, or the first that reads as SMILES."""
+    """The column of SMILES: the one given, one of that name, or the first that parses as SMILES."""
     if given is not None:
         if given not in names:
             raise InputError(f"{path} has no column {given!r}; its columns are {one_of(names)}.")
@@ -267,8 +268,8 @@ def smiles_name(path: Path, names: list[str], columns: Mapping[str, Any], given:
 def split_parts(
     path: Path, columns: dict[str, list[str]], ragged: Mapping[int, int], given: str | None
 ) -> list[str] | None:
-    """The column chosen, or one named split, taken out: train, valid or test in every row that is
-    read."""
+    """Remove the chosen column, or one named split, and return ``train``, ``valid`` or ``test`` for
+    every row; ``None`` if there is no such column."""
     name = given or next((name for name in columns if name.lower() == "split"), None)
     if name is None:
         return None
@@ -310,7 +311,7 @@ def _find_targets(path: Path, columns: Mapping[str, list[str]]) -> list[str]:
 
 
 def _is_name(name: str, values: list[str]) -> bool:
-    """Whether a column names the rows: by its header, or as text that never repeats."""
+    """Whether a column identifies the rows: by its header, or as text without repetitions."""
     if name.lower() in _NAMES:
         return True
     words = [value for value in values if value]

@@ -1,4 +1,4 @@
-"""Labels: from columns of text or numbers to a task and the tensors it trains on."""
+"""Labels: from columns of text or numbers to a task and its label tensors."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ Column = NDArray[Any]
 
 
 def column(values: Sequence[str]) -> Column:
-    """Text as numbers (NaN where missing) if all of it is numbers, else as text ("" missing)."""
+    """Text as numbers (NaN if missing) if all values are numbers, else as text ("" if missing)."""
     words = ["" if value.strip().lower() in MISSING else value.strip() for value in values]
     try:
         numbers = np.array([float(word) if word else np.nan for word in words])
     except ValueError:
         return np.array(words, dtype=object)
     if any("_" in word for word in words) or _merged(words, numbers):
-        return np.array(words, dtype=object)  # 1_0 is no 10, and names of 17 digits are no numbers
+        return np.array(words, dtype=object)  # 1_0 is not 10; names of 17 digits are not numbers
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
 def _merged(words: Sequence[str], numbers: Column) -> bool:
-    """Whether whole numbers are too large to be kept apart as floats."""
+    """Whether whole numbers are too large to remain distinct as floats."""
     large = np.flatnonzero(np.abs(np.nan_to_num(numbers, posinf=0, neginf=0)) >= 2**53).tolist()
     return any(re.fullmatch(r"[+-]?\d+", words[k]) for k in large)
 
 
 def missing(values: Column) -> NDArray[np.bool_]:
-    """Which values are not there."""
+    """Mask of the missing values."""
     gone: NDArray[np.bool_] = np.isnan(values) if values.dtype.kind == "f" else values == ""
     return gone
 
 
 def infer_task(columns: Mapping[str, Column]) -> Task:
-    """The task that the columns look like.
+    """Infer the task from the columns.
 
-    Several columns of 0 and 1 are a multitask, several of other numbers a regression; where some
-    hold numbers and others text or 0 and 1, the task is mixed. One column is a classification if
-    it holds text, or whole numbers of which there are few: two, or up to ``MAX_INTEGER_CLASSES``
-    if every one stands for five rows or more. Else it is a regression.
+    Several columns of 0 and 1 are a multitask, several columns of other numbers a regression. Any
+    other set of several columns is mixed. A single column is a classification if it holds text, or
+    whole numbers with few distinct values: at most two, or at most ``MAX_INTEGER_CLASSES`` with
+    five or more rows per value on average. Otherwise it is a regression.
     """
     if len(columns) > 1:
         if all(_is_binary(values) for values in columns.values()):
@@ -82,7 +82,7 @@ def class_names(values: Column) -> tuple[str, ...]:
 
 
 def mixed_classes(columns: Mapping[str, Column]) -> tuple[tuple[str, ...], ...]:
-    """The classes of every target of a mixed task, none for numbers."""
+    """The classes of every target of a mixed task; an empty tuple for numbers."""
     out = []
     for name, values in columns.items():
         own = class_names(values) if values.dtype.kind != "f" or _is_binary(values) else ()
@@ -98,7 +98,7 @@ def mixed_classes(columns: Mapping[str, Column]) -> tuple[tuple[str, ...], ...]:
 def _encode_mixed(
     columns: Mapping[str, Column], classes: tuple[tuple[str, ...], ...]
 ) -> tuple[Tensor, dict[int, str]]:
-    """An output per number and per target of two classes, one per class where there are more."""
+    """One output per numeric target and per target of two classes, else one per class."""
     out: list[NDArray[np.float64]] = []
     for (name, values), own in zip(columns.items(), classes, strict=True):
         if not own:
@@ -121,7 +121,7 @@ def encode(
     classes: tuple[str, ...],
     mixed: tuple[tuple[str, ...], ...] = (),
 ) -> tuple[Tensor, dict[int, str]]:
-    """The labels, and the rows that have none that can be used, with the reason."""
+    """The labels, and the rows without a usable label, with the reason."""
     if task is Task.MIXED:
         return _encode_mixed(columns, mixed)
     if task.has_classes:
@@ -151,7 +151,7 @@ def encode(
 
 
 def check_labels(y: Tensor, task: Task, classes: tuple[str, ...], rows: Sequence[str]) -> None:
-    """Refuse labels that nothing can be learned from."""
+    """Raise for labels that nothing can be learned from."""
     if task.has_classes:
         counts = Counter(y[y >= 0].tolist())
         if len(counts) < 2:

@@ -1,4 +1,4 @@
-"""What is learned: a task knows its loss, its metrics and the meaning of the network's outputs."""
+"""Tasks: a task defines the loss, the metrics and the meaning of the network's outputs."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class Task(StrEnum):
     ``node-classification`` long [vertices]          cross-entropy        accuracy  as above
     ======================= ======================== ==================== ========= ==============
 
-    A missing label is -1 among whole numbers and NaN among floats; it enters neither loss nor
-    metric. ROC-AUC is the mean over the tasks that hold both classes, as the OGB evaluator has it.
-    Targets of a regression are scaled by their mean and deviation over the training part, one by
-    one. Several of them are told together as the mean of their scaled errors, ``scaled_mae``, and
-    one by one in units of their own. Accuracy chooses no epoch: where one class is rare it says
-    nothing. Where ROC-AUC is equal or undefined, the loss chooses.
+    A missing label is -1 for integer labels and NaN for floats; it enters neither loss nor metric.
+    ROC-AUC is the mean over the tasks with both classes, as in the OGB evaluator. Every target of a
+    regression is scaled by its mean and standard deviation over the training part. Several targets
+    are reported together as the mean of their scaled errors, ``scaled_mae``, and each in its own
+    units. Accuracy does not choose the epoch, because it is not informative where one class is
+    rare. Where ROC-AUC is equal or undefined, the loss chooses.
 
-    A mixed task has outputs that are numbers and outputs that are of two classes (a target of more
-    classes has an output for each); which is which is said by ``binary``, bool [outputs]. The
-    error of an output of two classes is the distance of its probability from the label.
+    A mixed task has numeric outputs and binary outputs (a target with more than two classes has a
+    binary output for each); ``binary``, bool [outputs], marks the latter. The error of a binary
+    output is the distance of its probability from the label.
     """
 
     CLASSIFICATION = "classification"
@@ -61,33 +61,33 @@ class Task(StrEnum):
 
     @property
     def scaled(self) -> bool:
-        """Whether some targets are numbers, which are scaled."""
+        """Whether some targets are numbers and therefore scaled."""
         return self in (Task.REGRESSION, Task.MIXED)
 
     @property
     def has_classes(self) -> bool:
-        """Whether exactly one of several classes is right."""
+        """Whether every sample has exactly one of several classes."""
         return self in (Task.CLASSIFICATION, Task.NODE_CLASSIFICATION)
 
     def metric(self, outputs: int) -> str:
-        """The metric that is told first, of a network with so many outputs."""
+        """The main metric for a network with ``outputs`` outputs."""
         if self.scaled:
             return "mae" if outputs == 1 and self is Task.REGRESSION else SCALED
         return "roc_auc" if self is Task.MULTITASK else "accuracy"
 
     def metrics(self, outputs: int) -> tuple[str, ...]:
-        """The metrics that are measured after every epoch, beside the loss."""
+        """The metrics that are measured after every epoch, in addition to the loss."""
         binary = self.has_classes and outputs == 2
         return (self.metric(outputs), *(("roc_auc",) if binary else ()))
 
     def chosen_by(self, outputs: int) -> str:
-        """What chooses the best epoch: a metric, or ``loss``."""
+        """The criterion that chooses the best epoch: a metric, or ``loss``."""
         return "roc_auc" if "roc_auc" in self.metrics(outputs) else "loss"
 
     def losses(
         self, outputs: Tensor, y: Tensor, binary: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The loss of every label, and which labels are there; shapes like the labels.
+        """The loss of every label, and a mask of known labels, both with the shape of the labels.
 
         Shapes: outputs [..., rows, outputs], labels [..., rows(, targets)].
         """
@@ -114,13 +114,13 @@ class Task(StrEnum):
         weights: Tensor | None = None,
         total: Callable[[Tensor], Tensor] = lambda own: own,
     ) -> Tensor:
-        """The mean loss over the labels that are there, in the rows that are chosen, bool
-        [..., rows]; zero where there are none. Shapes: as in :meth:`losses` → [...].
+        """The mean loss over the known labels in the rows ``chosen``, bool [..., rows]; zero if
+        there are none. Shapes: as in :meth:`losses` → [...].
 
         Args:
-            weights: of the classes, [..., classes], or of 0 and 1 in every output,
+            weights: class weights, [..., classes], or weights of 0 and 1 for every output,
                 [..., 2, outputs].
-            total: of what the mean is divided by, over all processes that train together.
+            total: sums the divisor of the mean over all processes that train together.
         """
         each, known = self.losses(outputs, y, binary)
         over: tuple[int, ...] = (-1,) if self.has_classes else (-2, -1)
@@ -156,7 +156,7 @@ class Task(StrEnum):
         """Every metric that is defined for these scores and labels.
 
         Args:
-            scale, names, binary: of the outputs, where they are targets.
+            scale, names, binary: of the outputs, if they are targets.
         """
         found, truth = scores.double().cpu().numpy(), y.cpu().numpy()
         if self.has_classes:
@@ -178,7 +178,7 @@ def get_task(name: str) -> Task:
 
 
 def higher_is_better(metric: str) -> bool:
-    """Whether more is better: of all metrics but errors and losses."""
+    """Whether higher values are better: for all metrics except errors and losses."""
     return metric.split("[")[0] not in ("loss", "mae", "rmse", SCALED)
 
 
@@ -194,7 +194,7 @@ def _classes(probability: Floats, truth: NDArray[np.int64]) -> dict[str, float]:
 
 
 def _binary(probability: Floats, truth: Floats, names: Sequence[str]) -> dict[str, float]:
-    """The mean over the targets, and every one of several."""
+    """The mean over the targets and, for several targets, the value of each."""
     areas = {}
     for column in range(truth.shape[1]):
         known = ~np.isnan(truth[:, column])
@@ -238,7 +238,7 @@ def _errors(
 
 
 def roc_auc(score: Floats, positive: NDArray[np.bool_]) -> float | None:
-    """The area under the ROC curve, by ranks; ``None`` where one kind is absent."""
+    """The area under the ROC curve, from ranks; ``None`` if a class is absent."""
     from scipy.stats import rankdata
 
     ones = int(positive.sum())

@@ -1,1 +1,1 @@
-"""Training: the one trainer, model files, estimators, explanations."""
+"""Training: the trainer, model files, estimators, explanations."""

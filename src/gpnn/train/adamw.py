@@ -1,4 +1,4 @@
-"""AdamW for stacked parameters, every replica with step size and decay of its own."""
+"""AdamW for stacked parameters, with a separate step size and decay for every replica."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ BETAS, EPS = (0.9, 0.999), 1e-8
 
 
 def decayed(net: nn.Module) -> set[str]:
-    """Names of the parameters that weight decay shrinks: matrices of linear maps, one per part or
-    one for all. Biases, scales and tables of embeddings are not shrunk: where a normalisation
-    cancels one of them, decay would be all that moves it."""
+    """Names of the parameters with weight decay: matrices of linear maps, one per part or one for
+    all. Biases, scales and embedding tables are not decayed: where a normalisation cancels one of
+    them, only the decay would change it."""
     return {
         f"{path}.weight" if path else "weight"
         for path, module in net.named_modules()
@@ -28,7 +28,7 @@ def decayed(net: nn.Module) -> set[str]:
 
 
 def parameter_groups(net: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """The parameters as ``torch.optim.AdamW`` takes them, for one network."""
+    """The parameter groups of one network, as ``torch.optim.AdamW`` takes them."""
     shrunk = decayed(net)
     decays = {name: weight_decay * (name in shrunk) for name, _ in net.named_parameters()}
     return [
@@ -48,12 +48,12 @@ class StackedAdamW:
             - l_r\, \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \epsilon}
 
     :math:`w_r` is zero for parameters that are not :func:`decayed`. The parameters of the network
-    become views of that vector; nothing is read back, so a step can be captured.
+    become views of that vector; nothing is read back to the host, so a step can be captured.
 
     Args:
-        net: with stacked parameters, or a single network without a dimension of replicas.
+        net: a network with stacked parameters, or a single network without a replica dimension.
         lr, weight_decay: one per replica, [R].
-        step: t - 1, counted up by the caller, [1].
+        step: t - 1, incremented by the caller, [1].
         stacked: whether the parameters are stacked.
     """
 
@@ -86,7 +86,7 @@ class StackedAdamW:
         self.step = step
 
     def update(self, gradients: Sequence[Tensor | None], rate: Tensor) -> None:
-        """One step; ``rate`` [1] is the factor of all step sizes."""
+        """Take one step; ``rate`` [1] multiplies all step sizes."""
         parts = [
             torch.zeros_like(p) if g is None else g
             for p, g in zip(self.parameters, gradients, strict=True)

@@ -1,4 +1,4 @@
-"""Answers of a model as rows of a table: what train and predict write."""
+"""Predictions of a model as rows of a table, as written by ``gpnn train`` and ``gpnn predict``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def answer_header(loaded: Loaded, level: float) -> list[str]:
-    """The columns of what ``gpnn predict`` writes."""
+    """The columns of the table that ``gpnn predict`` writes."""
     spread = spread_of(loaded.encoder) if len(loaded.members) > 1 else []
     ends = [name for own in interval_of(loaded, level).values() for name in own[:2]]
     return ["row", "input", *header_of(loaded.encoder), *ends, *spread, "reason"]
@@ -39,11 +39,11 @@ def answer_rows(
     scores: Tensor | None,
     skipped: Sequence[Skipped],
 ) -> list[list[Any]]:
-    """A row per input row, in the order of the input, those that gave no graph among them.
+    """One output row per input row, in the order of the input, including rows without a graph.
 
     Args:
-        rows, ids: number and text of every row that has an answer.
-        scores: of every network, [members, rows, outputs].
+        rows, ids: number and text of every row that has a prediction.
+        scores: predictions of every network, [members, rows, outputs].
     """
     width, intervals = len(answer_header(loaded, level)) - 3, interval_of(loaded, level)
     found: list[tuple[int, list[Any]]] = [
@@ -61,7 +61,7 @@ def answer_rows(
 
 
 def header_of(encoder: Encoder) -> list[str]:
-    """The columns of an answer."""
+    """The columns of a prediction."""
     from ..data.tasks import Task
 
     if encoder.task.has_classes:
@@ -88,7 +88,7 @@ def spread_of(encoder: Encoder) -> list[str]:
 
 
 def interval_of(loaded: Loaded, level: float) -> dict[int, tuple[str, str, float]]:
-    """Of every output with an interval, the names of its ends and half its width."""
+    """Column names of the bounds and half width, for every output with an interval."""
     if loaded.calibration is None:
         return {}
     several = len(loaded.encoder.outputs) > 1
@@ -101,7 +101,7 @@ def interval_of(loaded: Loaded, level: float) -> dict[int, tuple[str, str, float
 
 
 def written(encoder: Encoder, values: list[float]) -> list[Any]:
-    """An answer, column by column."""
+    """The cells of a prediction, column by column."""
     from ..data.tasks import Task
 
     numbers = rounded(values)
@@ -129,14 +129,14 @@ def rounded(values: list[float]) -> list[Any]:
 
 
 def write_csv(path: Path, header: list[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a table at once or not at all."""
+    """Write a table atomically."""
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         file.writelines(csv_bytes([row]) for row in (header, *rows))
 
 
 def csv_bytes(rows: Iterable[Sequence[Any]]) -> bytes:
-    """Rows as lines of a CSV. A text that a spreadsheet would take for a formula gets an apostrophe
-    in front."""
+    """Rows as lines of a CSV. Texts that a spreadsheet would read as a formula are prefixed with an
+    apostrophe."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows(map(csv_cell, row) for row in rows)
     return text.getvalue().encode("utf-8", errors="backslashreplace")

@@ -1,20 +1,20 @@
-r"""What every vertex of every graph adds to an output, exactly, all graphs in one pass.
+r"""Exact contribution of every vertex to an output, for all graphs in one pass.
 
 The head reads :math:`z_G = \sum_v h_v` through a normalisation, which is affine in a fitted
-network, and one layer of ReLUs. Let the readout grow from nothing to all of it, :math:`t z_G` with
-t from 0 to 1: unit j is then :math:`\max(0, a_j + t b_j)`, and is switched on for a share
-:math:`f_j` of the way. The contribution of v is what its part :math:`u_v` of
-:math:`b = \sum_v u_v` adds on the way,
+network, and one layer of ReLUs. Let the readout grow from zero to its full value, :math:`t z_G`
+with t from 0 to 1: unit j is then :math:`\max(0, a_j + t b_j)`, and is active for a share
+:math:`f_j` of the path. The contribution of v is what its term :math:`u_v` of
+:math:`b = \sum_v u_v` adds along the path,
 
 .. math::
     \phi_v = \sum_j B_j f_j\, u_{v,j}, \qquad
     f_j = \frac{\max(0, a_j + b_j) - \max(0, a_j)}{b_j}, \qquad
     \sum_v \phi_v = \mathrm{head}(z_G) - \mathrm{head}(0).
 
-These are Aumann and Shapley's values: the Shapley values of a game in which every vertex is divided
-into infinitely many small pieces. No sets are tried and no steps are summed. The counts of
-components belong to parts: the term of a part is shared evenly by its vertices. Descriptors belong
-to the whole molecule and stay in :math:`a`. Of several networks, the mean is taken.
+These are Aumann-Shapley values: the Shapley values of a game in which every vertex is divided into
+infinitely many small pieces. The closed form needs neither subsets nor numerical integration.
+Component counts belong to parts: the term of a part is divided equally among its vertices.
+Descriptors belong to the whole molecule and stay in :math:`a`. For an ensemble, the mean is taken.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class AtomShares:
     """Contributions to one output of every graph.
 
     Attributes:
-        values: of every vertex, graph by graph, in the order of the input, [n].
+        values: contribution of every vertex, graph by graph, in the order of the input, [n].
         ptr: vertices of graph g are ``ptr[g]:ptr[g + 1]``.
         part: the part of every vertex, [n]; ``labels``: its name, by number.
         full, empty: the output (logit or value) with and without the vertices, [graphs].
-        output: the number of the output that is explained, [graphs].
+        output: index of the explained output, [graphs].
     """
 
     values: Floats
@@ -105,8 +105,8 @@ def atom_contributions(loaded: Loaded, samples: Samples, output: str | None = No
 
 @torch.no_grad()
 def _of_network(member: Member, samples: Samples) -> tuple[Tensor, Tensor, Tensor]:
-    """Contributions [n, outputs], outputs with and without vertices [graphs, outputs], all in the
-    units of the targets."""
+    """Contributions [n, outputs] and outputs with and without vertices [graphs, outputs], all in
+    the units of the targets."""
     model = copy.deepcopy(member.model).cpu().double().eval()
     scale = torch.tensor(member.scale or (1.0,), dtype=torch.float64)
     parts = [
@@ -141,7 +141,7 @@ def _of_batch(model: GPNN, batch: GraphBatch) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _component_terms(model: GPNN, batch: GraphBatch, rank: Tensor, owner: Tensor) -> Tensor:
-    """What the counts of components of a part add, shared by the vertices of the part."""
+    """Term of the component count of a part, divided equally among the vertices of the part."""
     head = model.head
     assert head.counts is not None and head.count_norm is not None
     steep = head.count_norm.steep()

@@ -1,9 +1,9 @@
-"""What a reviewer asks for beside a network: trees on descriptors and fingerprints, on one split.
+"""Baselines for a network: tree ensembles on descriptors and fingerprints, on the same split.
 
 ``boosting`` is scikit-learn's histogram gradient boosting on RDKit's descriptors, ``forest`` a
-random forest of 300 trees on Morgan fingerprints; both with scikit-learn's other defaults, one
-model per target, trained on the training and validation part together, since they need no
-validation. ``base`` is the network without GPNN, trained as the network itself.
+random forest of 300 trees on Morgan fingerprints. Both use scikit-learn's defaults otherwise, one
+model per target, and are trained on training and validation part together, since they need no
+validation. ``base`` is the network without GPNN, trained in the same way as the network.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RESAMPLED = 500
 
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A method with its answers for the test rows, [rows, outputs]."""
+    """A method with its predictions for the test rows, [rows, outputs]."""
 
     name: str
     scores: Tensor
@@ -59,7 +59,7 @@ def trees(
 def base_contender(
     samples: Samples, model: Mapping[str, Any], train: TrainConfig, split: Split
 ) -> Contender:
-    """The base GNN alone, as wide and deep as the network."""
+    """The base GNN alone, with the width and depth of the network."""
     started = time.perf_counter()
     kept = {k: v for k, v in model.items() if k not in ("join", "d", "distances", "labels")}
     if "structure" in kept:
@@ -73,8 +73,9 @@ def base_contender(
 def compare(
     samples: Samples, split: Split, contenders: Sequence[Contender], seed: int = 0
 ) -> list[dict[str, Any]]:
-    """The metric of every contender on the test rows with an interval of 95 %, and how much the
-    first is better than each, from 500 resamples of the test rows, the same for all."""
+    """The metric of every contender on the test rows with a 95 % bootstrap interval, and the
+    interval of the advantage of the first contender over each. The 500 resamples of the test rows
+    are the same for all."""
     assert samples.y is not None
     if not len(split.test):
         raise InputError("There are no test rows to compare on. Leave some for it.")
@@ -106,7 +107,7 @@ def _interval(values: Floats) -> list[float]:
 
 
 def choose_metric(samples: Samples, y: Tensor, scores: Tensor) -> str:
-    """ROC-AUC where there is one, else the metric of the task."""
+    """ROC-AUC where it is defined, else the metric of the task."""
     found = _all_metrics(samples, scores, y)
     return "roc_auc" if "roc_auc" in found else samples.metric
 
@@ -120,7 +121,7 @@ def _all_metrics(samples: Samples, scores: Tensor, y: Tensor) -> dict[str, float
 
 
 def measure(samples: Samples, scores: Tensor, y: Tensor, metric: str) -> float:
-    """One metric, NaN where it is not defined."""
+    """The value of a metric, NaN where it is not defined."""
     return _all_metrics(samples, scores, y).get(metric, float("nan"))
 
 
@@ -180,7 +181,7 @@ def _tree(
 def _probabilities(
     model: Any, x: Floats, y: NDArray[np.int64], asked: Floats, classes: int
 ) -> Floats:
-    """Of every class, 0 for those that do not occur in training."""
+    """Probability of every class, 0 for classes that do not occur in training."""
     out = np.zeros((len(asked), classes))
     present = np.unique(y)
     if len(present) == 1:

@@ -1,4 +1,4 @@
-"""The best epoch of every replica so far, with its weights, kept on the device."""
+"""The best epoch so far of every replica, with its weights, stored on the device."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["BestEpoch"]
 class BestEpoch:
     """Weights and buffers of the epoch that is best on the validation part, replica by replica.
 
-    An epoch is better if the criterion is higher, or equal and the validation loss is lower. After
-    ``patience`` epochs without a better one a replica has stopped: what it does later, beside
-    others that go on, does not count. Without a validation part the last epoch is kept.
+    An epoch is better if the criterion is higher, or if it is equal and the validation loss is
+    lower. After ``patience`` epochs without improvement a replica has stopped: later epochs, while
+    other replicas continue, are ignored. Without a validation part the last epoch is kept.
 
     Args:
-        value: all parameters of all replicas; ``owner``: the replica of every number of it.
+        value: all parameters of all replicas; ``owner``: the replica of every entry.
         buffers: by name, [R, …].
-        patience: or ``None``.
+        patience: number of epochs, or ``None`` for no limit.
     """
 
     def __init__(
@@ -40,11 +40,13 @@ class BestEpoch:
         self.epoch = torch.zeros(replicas, dtype=torch.int64, device=device)
 
     def update(self, epoch: Tensor, criterion: Tensor, loss: Tensor, checked: Tensor) -> None:
-        """After an epoch, counted from 1, [1].
+        """Call after an epoch.
 
         Args:
+            epoch: counted from 1, [1].
             criterion: higher is better, NaN where it is undefined, [R].
-            loss: on the validation part, [R]; ``checked``: whether a replica has one, bool [R].
+            loss: on the validation part, [R].
+            checked: whether a replica has a validation part, bool [R].
         """
         criterion = torch.where(torch.isnan(criterion), -torch.inf, criterion)
         before, lost = self.key.unbind(1)
@@ -59,7 +61,7 @@ class BestEpoch:
             self.kept[name].copy_(torch.where(mask, buffer, self.kept[name]))
 
     def active(self, epoch: Tensor) -> Tensor:
-        """Which replicas go on after an epoch, [R]."""
+        """Which replicas continue after an epoch, [R]."""
         if self.patience is None:
             return torch.ones_like(self.epoch, dtype=torch.bool)
         return epoch - self.epoch < self.patience

@@ -1,4 +1,4 @@
-"""A step recorded once as a CUDA graph and replayed; on a CPU, just called."""
+"""Record a step once as a CUDA graph and replay it; on a CPU, call it directly."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ AHEAD = 4
 
 
 class Capture:
-    """Calls a step of a trainer; on a GPU it is captured at the first call.
+    """Calls a step of a trainer; on a GPU the step is captured at the first call.
 
-    Warming up runs the step for real, so the state is put back afterwards.
+    The warm-up changes the state, so the state is restored afterwards.
     """
 
     def __init__(self, trainer: Trainer, step: Callable[[], None]) -> None:
@@ -32,7 +32,7 @@ class Capture:
 
     @property
     def captures(self) -> bool:
-        """Whether the step is one that can be captured: on a GPU, batches made there."""
+        """Whether the step can be captured: on a GPU, with batches assembled there."""
         return self.trainer.device.type == "cuda" and self.trainer.staged.plan is not None
 
     @property
@@ -45,7 +45,7 @@ class Capture:
             return
         if self.graph is None:
             with warnings.catch_warnings():
-                # The gradient of a branch comes from the branch's stream, which torch remarks on.
+                # The gradient of a branch comes from the branch's stream, and torch warns of that.
                 warnings.filterwarnings("ignore", message="The AccumulateGrad node's stream")
                 self.graph = self._record()
         self.graph.replay()

@@ -1,8 +1,8 @@
-"""The state of a training in one file that is replaced at once, checked when it is read back.
+"""The state of a training in one file that is replaced atomically and verified when it is read.
 
-Tensors lie in the safetensors file, everything else as JSON in its header. The header holds a
-SHA-256 of all tensors and one of itself: a file with a flipped bit is refused. Random numbers are
-functions of seed, epoch and step, so there is no generator state to keep.
+Tensors are stored in a safetensors file, everything else as JSON in its header. The header holds a
+SHA-256 of all tensors and one of itself: a file with a flipped bit is rejected. Random numbers are
+functions of seed, epoch and step, so there is no generator state to store.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Checkpoint:
     """Keeps the tensors of a training in a folder.
 
     Args:
-        run: what makes the training this one and no other, ready for JSON.
+        run: the settings that identify the training, ready for JSON.
     """
 
     def __init__(self, folder: str | Path, run: Mapping[str, Any]) -> None:
@@ -41,7 +41,7 @@ class Checkpoint:
         self.run: dict[str, Any] = json.loads(json.dumps(run))
 
     def restore(self, state: Mapping[str, Tensor]) -> tuple[int, float]:
-        """Fill the tensors from the file; the epochs done and the seconds spent on them."""
+        """Fill the tensors from the file. Returns the epochs done and the seconds spent."""
         if not self.path.is_file():
             return 0, 0.0
         try:
@@ -103,7 +103,7 @@ class Checkpoint:
 
 
 class _Damaged(Exception):
-    """What is wrong with a file."""
+    """The file is damaged; the message says how."""
 
 
 HEADER = Table(
@@ -125,7 +125,7 @@ def _digest(tensors: Mapping[str, Tensor]) -> str:
 
 
 def describe_difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """The settings in which two runs differ, level by level."""
+    """The settings in which two runs differ, including nested ones."""
     differences = []
     for key in sorted(set(there) | set(here)):
         old, new = there.get(key), here.get(key)

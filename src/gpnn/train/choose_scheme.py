@@ -1,13 +1,13 @@
-r"""``scheme="auto"``: which partition, if any, do these data call for?
+r"""``scheme="auto"``: choose a partition for the data, or none.
 
 The candidates (:mod:`gpnn.train.scheme_candidates`) are schemes and combinations of them, times
-interactions, radius and distances, as far as the data can carry them. The base GNN alone comes
+interactions, radius and distances, as far as the data support them. The base GNN alone comes
 first and GPNN on one part (``trivial``) second: "no partition" can win.
 
 They are trained by successive halving (:mod:`gpnn.train.halving`) on folds of the training and
-validation samples; test samples are never looked at. Every rung has folds and seeds of its own, so
-that what one rung selected is measured on other folds in the next, of the same samples: p-values
-do not count that selection. Of the last finished rung, with values
+validation samples; test samples are never used. Every rung has its own folds and seeds, so that
+candidates selected in one rung are measured on other folds, of the same samples, in the next. The
+p-values do not account for this selection. For the last finished rung, with values
 :math:`x_k` of a candidate and :math:`b_k` of the base on the same fold with the same seed,
 :math:`k = 1 \dots n`,
 
@@ -15,11 +15,12 @@ do not count that selection. Of the last finished rung, with values
     g = \frac1n \sum_k (x_k - b_k), \qquad
     s^2 = \Big(\frac1n + \frac{n_{valid}}{n_{train}}\Big) \mathrm{var}_k(x_k - b_k).
 
-The second term of :math:`s^2` is the correction of Nadeau and Bengio (2003): folds share training
-samples. A candidate is *established* if the one-sided p-value of :math:`t = g / s` with n - 1
-degrees of freedom, after Holm's correction for all candidates of the rung, is below 5 %. Without
-one the base is chosen. Else the simplest of those established that lie within one standard error of
-the best is chosen: the one with the fewest parts, then the fewest pairs, then the smallest radius.
+The second term of :math:`s^2` is the correction of Nadeau and Bengio (2003) for folds that share
+training samples. A candidate is *established* if the one-sided p-value of :math:`t = g / s` with
+n - 1 degrees of freedom, after Holm's correction for all candidates of the rung, is below 5 %. If
+no candidate is established, the base is chosen. Otherwise the simplest of the established
+candidates within one standard error of the best is chosen: the one with the fewest parts, then the
+fewest pairs, then the smallest radius.
 """
 
 from __future__ import annotations
@@ -56,25 +57,26 @@ from .train_config import TrainConfig
 __all__ = ["MINUTES", "Chosen", "Standing", "choose_scheme", "usual_jobs"]
 
 MINUTES = 10.0
-"""The time of a choice where none is given."""
+"""Default time limit of a choice."""
 
 FOLDS, LEAST, LEVEL = 5, 5, 0.05
 KEPT = 2
-"""The base and ``trivial`` reach the last rung whatever their values are."""
+"""The base and ``trivial`` always reach the last rung."""
 GOES_ON = (0.25, 0.4)
-"""The share of the other candidates that goes on to rung 2 and to rung 3."""
+"""The share of the other candidates that advances to rung 2 and to rung 3."""
 MOST_JOBS = 8
-"""Processes that are started without being asked for."""
+"""Maximum number of processes by default."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How a candidate did in the last rung that it finished.
+    """Result of a candidate in the last rung that it finished.
 
     Attributes:
-        rung, value: that rung, and the mean validation metric there.
-        gain, error: over the base in that rung, positive where better, with its standard error.
-        p: of the gain, corrected for the candidates of the last finished rung; ``None`` elsewhere.
+        rung, value: that rung, and its mean validation metric.
+        gain, error: gain over the base in that rung (positive is better), and its standard error.
+        p: p-value of the gain, corrected for the candidates of the last finished rung; ``None`` in
+            earlier rungs.
     """
 
     candidate: Candidate
@@ -92,15 +94,15 @@ class Standing:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The choice, and why.
+    """The choice and its reason.
 
     Attributes:
-        candidate: what was chosen; ``reason``: a sentence.
-        metric: of the validation samples.
+        candidate: the chosen candidate; ``reason``: the reason in words.
+        metric: the validation metric.
         rung, models: the rung that decided, and the networks per candidate in it.
         complete: whether all rungs were finished in the time given.
-        standings: of all candidates, those of later rungs and larger gains first.
-        seconds: of training.
+        standings: results of all candidates, those of later rungs and larger gains first.
+        seconds: training time.
     """
 
     candidate: Candidate
@@ -117,14 +119,14 @@ class Chosen:
         return next(one for one in self.standings if one.candidate == self.candidate)
 
     def applied(self, model: Mapping[str, Any]) -> dict[str, Any]:
-        """The options of a network with the choice in them."""
+        """The options of a network with the choice applied."""
         if self.candidate.options["gpnn"]:
             return {**model, **self.candidate.options}
         idle = ("scheme", "interactions", "d", "distances", "labels", "join")
         return {k: v for k, v in model.items() if k not in idle} | {"gpnn": False}
 
     def to_dict(self) -> dict[str, Any]:
-        """What the model file keeps."""
+        """Content for the model file."""
         own = {name: getattr(self, name) for name in
                ("reason", "metric", "rung", "models", "complete", "seconds")}  # fmt: skip
         return {
@@ -135,7 +137,7 @@ class Chosen:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Chosen:
-        """From a model file."""
+        """Restore from a model file."""
         standings = []
         for one in content["candidates"]:
             fields = {k: v for k, v in one["candidate"].items() if k != "title"}
@@ -160,20 +162,20 @@ def choose_scheme(
     progress: Progress | None = None,
     finished: Callable[[Candidate, Trial], None] | None = None,
 ) -> Chosen:
-    """Choose scheme, interactions, d and distances for some samples, or none of them.
+    """Choose scheme, interactions, d and distances for some samples, or the base GNN alone.
 
     Args:
-        pool: the samples that train and validate; no other label is read.
-        model: options of the network but ``scheme``; ``interactions``, ``d`` and ``distances`` are
-            fixed where they are given.
-        folder: where the trials are kept; an interrupted choice resumes there.
-        minutes: after which the last finished rung decides.
-        kind: of the folds: ``random``, ``stratified`` or ``scaffold``.
-        fresh: forget the trials in the folder.
-        jobs: processes that train candidates at once; what is chosen does not depend on it, unless
-            the time is up before all rungs are finished.
+        pool: training and validation samples; no other label is read.
+        model: options of the network except ``scheme``; ``interactions``, ``d`` and ``distances``
+            are fixed where they are given.
+        folder: where the trials are stored; an interrupted choice resumes from there.
+        minutes: time limit, after which the last finished rung decides.
+        kind: kind of the folds: ``random``, ``stratified`` or ``scaffold``.
+        fresh: delete the trials in the folder.
+        jobs: number of processes that train candidates in parallel. The choice does not depend on
+            it, unless the time is up before all rungs are finished.
         counted: called with the candidates before anything is trained.
-        finished: called with every trial that is new.
+        finished: called with every new trial.
     """
     minutes = Number(above=True).read("minutes", minutes)
     if not model.get("gpnn", True):
@@ -217,11 +219,11 @@ def choose_scheme(
 
 @dataclass(frozen=True)
 class _Trials:
-    """Trains candidates, here or in a process of its own.
+    """Trains candidates, in this process or in another one.
 
     Attributes:
         carried: the candidates, numbered from 1.
-        folds: of every rung, the samples that train and those that validate.
+        folds: training and validation samples of every fold of every rung.
         model, train: as in :func:`choose_scheme`; ``folder``: for checkpoints.
     """
 
@@ -233,8 +235,8 @@ class _Trials:
     folder: Path
 
     def sets(self, alive: Sequence[int], _: int) -> list[list[int]]:
-        """Candidates differ in structure: each is a set of its own. Those that take longest come
-        first, so that processes end together."""
+        """Candidates differ in structure, so each is a separate set. Those that take longest come
+        first, so that processes end at about the same time."""
         return [[n] for n in sorted(alive, key=lambda n: (-self.carried[n - 1].tuples, n))]
 
     def train_one(self, numbers: list[int], rung: int, tell: Tell) -> list[Trial]:
@@ -267,7 +269,7 @@ class _Trials:
         return [replace(trial, seconds=round(time.perf_counter() - began, 3))]
 
     def __call__(self, item: tuple[list[int], int, float | None]) -> list[Trial] | None:
-        """The trials of a set, or ``None`` where the time is up."""
+        """The trials of a set, or ``None`` if the time is up."""
         numbers, rung, deadline = item
         if deadline is not None and time.time() >= deadline:
             return None
@@ -283,8 +285,8 @@ def _worker(trials: _Trials, threads: int) -> _Trials:
 
 
 def usual_jobs(device: str) -> int:
-    """Processes for a choice: one a core on a CPU, up to eight; one process on a GPU, whose
-    trainings would wait for each other."""
+    """Default number of processes for a choice: one per core on a CPU, up to eight; a single one on
+    a GPU, where parallel trainings would wait for each other."""
     return 1 if pick_device(device).type != "cpu" else min(MOST_JOBS, os.cpu_count() or 1)
 
 
@@ -295,12 +297,12 @@ def decide(
     ratios: Sequence[float],
     last: int,
 ) -> Chosen:
-    """The choice that finished trials support, by the rule of this module.
+    """The choice that follows from the finished trials by the rule of this module.
 
     Args:
-        found: candidates, those carried first, in the order of the trials' numbers from 1.
-        ratios: of every rung, validation samples per training sample.
-        last: the last rung that is finished, 0 for none.
+        found: candidates, those not refused first, in the order of the trials' numbers from 1.
+        ratios: validation samples per training sample, for every rung.
+        last: the last finished rung, 0 for none.
     """
     carried = [one for one in found if not one.refused]
     by_rung = {(t.number, t.rung): t for t in trials}
@@ -359,7 +361,7 @@ def _standing(
     ratios: Sequence[float],
     most: int,
 ) -> Standing:
-    """Against the base in the last rung, up to one, that both finished."""
+    """Result of a candidate, compared with the base, in its last rung up to ``most``."""
     for rung in range(most, 0, -1):
         trial, base = by_rung.get((number, rung)), by_rung.get((1, rung))
         if trial is None:
@@ -399,7 +401,7 @@ def _within_one_error(
 def _rung_splits(
     samples: Samples, pool: NDArray[np.int64], seed: int, kind: str | None
 ) -> list[list[Any]]:
-    """The folds of every rung, drawn anew: two of five, five, and twice five."""
+    """New folds for every rung: two of five, five, and twice five."""
     folds = [inner_folds(samples, pool, FOLDS, seed + 7_919 * (k + 1), kind) for k in range(4)]
     return [folds[0][:2], folds[1], folds[2] + folds[3]]
 

@@ -1,27 +1,27 @@
-r"""How wrong an ensemble is: intervals around numbers, probabilities that are frequencies.
+r"""Calibration of an ensemble: prediction intervals for numbers, calibrated probabilities.
 
 Network k of the ensemble is calibrated on rows that neither trained it nor chose its epoch
-(:func:`~gpnn.data.split.calibration_splits`), so every row of the pool is answered once by a
+(:func:`~gpnn.data.split.calibration_splits`), so every row of the pool is predicted once by a
 network that has not seen it.
 
-**Intervals.** With the absolute errors :math:`r_1 \le \dots \le r_n` of these answers, the
-interval of level :math:`1 - a` is the mean answer of the K networks :math:`\pm\, g\, r_k`,
-:math:`k = \lceil (n + 1)(1 - a) \rceil`. For rows drawn like the table, one network alone is off
-by more than :math:`r_k` with probability at most :math:`a`. The mean of several is better than one,
-and :math:`r_k` alone would cover too much; g is the measured gain of averaging. Two networks leave
-a row out of their training, the one that is calibrated on it and the one that chose its epoch by
-it; with their errors e and e' on all rows,
+**Intervals.** With the absolute errors :math:`r_1 \le \dots \le r_n` of these predictions, the
+interval of level :math:`1 - a` is the mean prediction of the K networks :math:`\pm\, g\, r_k`,
+:math:`k = \lceil (n + 1)(1 - a) \rceil`. For rows from the distribution of the table, the error of
+a single network exceeds :math:`r_k` with probability at most :math:`a`. The mean of several
+networks is better than one, and :math:`r_k` alone would cover too much; g is the measured gain of
+averaging. Two networks leave a row out of their training: the one calibrated on it and the one
+whose epoch was chosen by it. With their errors e and e' on all rows,
 
 .. math::
     g^2 = c + (1 - c) / K, \qquad c = \overline{e e'} \,/\, \overline{e^2},
 
-because errors that networks share stay (c) and the others average out. The order statistic holds
-for any distribution, g for typical ones: coverage is close to the level, not guaranteed. Where
+because shared errors remain (c) and the others average out. The order statistic is valid for any
+distribution, g for typical ones: coverage is close to the level, but not guaranteed. Where
 :math:`k > n` there are too few rows for the level. Rows of new scaffolds, or of another laboratory,
-are not drawn like the table: nothing is promised for them.
+come from another distribution: there is no guarantee for them.
 
 **Probabilities.** Logits become :math:`s z + t`, with the s and t (t = 0 for more than two classes)
-that make the calibration rows most likely, under Platt's smoothed labels.
+that maximise the likelihood of the calibration rows, under Platt's smoothed labels.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ __all__ = ["LEVEL", "MIN_ROWS", "Calibration", "calibrate", "quantile_rank"]
 
 LEVEL = 0.9
 MIN_ROWS = 30
-"""Rows of either kind below which probabilities are left as they are."""
+"""Minimum number of rows per class; with fewer, probabilities are not calibrated."""
 Floats = NDArray[np.float64]
 
 
 def quantile_rank(count: int, level: float) -> int | None:
-    """Which of so many ascending errors is the half width of an interval, counted from 0; ``None``
-    where they are too few for the level."""
+    """Index, from 0, of the half width of an interval among ``count`` ascending errors; ``None`` if
+    they are too few for the level."""
     level = Number(0.0, 1.0, above=True, below=True).read("level", level)
     rank = math.ceil((count + 1) * level)
     return rank - 1 if rank <= count else None
@@ -60,14 +60,13 @@ def quantile_rank(count: int, level: float) -> int | None:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was learned from the calibration rows; kept with the model.
+    """Results of calibration, stored with the model.
 
     Attributes:
-        errors: of every output that is a number, g times its absolute errors, ascending; else
-            empty.
-        slopes, offsets: of the logits of every output; 1 and 0 where nothing was changed.
-        rows: calibration rows.
-        warned: what is to be known about it.
+        errors: g times the absolute errors of every numeric output, ascending; empty for others.
+        slopes, offsets: applied to the logits of every output; 1 and 0 for no change.
+        rows: number of calibration rows.
+        warned: warnings about the calibration.
     """
 
     errors: tuple[tuple[float, ...], ...]
@@ -77,12 +76,12 @@ class Calibration:
     warned: tuple[str, ...] = ()
 
     def half_widths(self, level: float = LEVEL) -> list[float | None]:
-        """Of the interval of every output; ``None`` for classes and where rows are too few."""
+        """Half width of the interval of every output; ``None`` for classes and for too few rows."""
         ranks = [quantile_rank(len(own), level) for own in self.errors]
         return [None if r is None else own[r] for own, r in zip(self.errors, ranks, strict=True)]
 
     def adjust(self, outputs: Tensor, task: Task) -> Tensor:
-        """Logits that give frequencies."""
+        """Calibrated logits."""
         slope, offset = (
             torch.tensor(part, dtype=outputs.dtype) for part in (self.slopes, self.offsets)
         )
@@ -95,7 +94,7 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Calibration:
-        """What :meth:`to_dict` gave."""
+        """Restore from the result of :meth:`to_dict`."""
         content = CALIBRATION.read("calibration", content)
         errors = tuple(map(tuple, content["errors"]))
         if any(list(own) != sorted(own) for own in errors):
@@ -116,17 +115,18 @@ CALIBRATION = Table(
         "warned": ListOf(Text()),
     }
 )
-"""What ``model.json`` holds of a calibration."""
+"""Schema of a calibration in ``model.json``."""
 
 
 def calibrate(
     encoder: Encoder, outputs: Tensor, y: Tensor, held: Sequence[NDArray[np.int64]], notes: str = ""
 ) -> Calibration:
-    """From the outputs of every network, in the units of the targets, [networks, rows, outputs].
+    """Calibrate an ensemble.
 
     Args:
-        held: the calibration rows of every network, which choose the epoch of the next one.
-        notes: what else is to be known.
+        outputs: of every network, in the units of the targets, [networks, rows, outputs].
+        held: the calibration rows of every network, which choose the epoch of the next network.
+        notes: a further warning.
     """
     task, count = encoder.task, outputs.shape[-1]
     rows, networks = np.concatenate(held), len(held)
@@ -166,7 +166,7 @@ def calibrate(
 
 
 def _gain(error: Floats, other: Floats, networks: int) -> float:
-    """What averaging so many networks makes of an error: g, at most 1."""
+    """The factor g, at most 1, by which averaging ``networks`` networks reduces an error."""
     total = float(np.mean(error**2)) if len(error) else 0.0
     if not total:
         return 1.0
@@ -196,8 +196,8 @@ def _of_classes(logits: Floats, truth: NDArray[np.int64]) -> tuple[list[float], 
 
 
 def _platt(logit: Floats, positive: NDArray[np.bool_]) -> tuple[float, float]:
-    """The slope and offset under which the labels are most likely, smoothed as Platt proposes:
-    (n₊ + 1) / (n₊ + 2) and 1 / (n₋ + 2) instead of 1 and 0."""
+    """Slope and offset of maximum likelihood, with Platt's smoothed labels: (n₊ + 1) / (n₊ + 2) and
+    1 / (n₋ + 2) instead of 1 and 0."""
     from scipy.optimize import minimize
 
     many, few = int(positive.sum()), int((~positive).sum())

@@ -1,4 +1,4 @@
-"""What makes a training this one and no other, in words that a person can compare."""
+"""The settings that identify a training, in a form that users can compare."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def describe(staged: Staged, keep_best: bool = False) -> dict[str, Any]:
     setup = staged.setup
     parts, settings = hashlib.sha256(), []
     schedule = asdict(staged.schedule)
-    if staged.schedule.fanout is None:  # as checkpoints say that know nothing of it
+    if staged.schedule.fanout is None:  # as in checkpoints from before this field existed
         del schedule["fanout"]
     for one in staged.replicas:
         for ids in (one.train, one.valid, one.test):

@@ -1,4 +1,4 @@
-"""What a learned scheme does, for people: its parts, and a small decision tree that imitates it."""
+"""Description of a learned scheme: its parts, and a small decision tree that imitates it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ DEPTH = 3
 
 
 def describe_learned(scheme: LearnedScheme, setup: Setup, replica: Replica) -> dict[str, Any]:
-    """Of the training graphs: vertices of every part, parts that none has (dead), the share of
-    cross edges, and the tree with its fidelity."""
+    """Statistics of the training graphs: number of vertices of every part, parts without vertices
+    (dead), share of cross edges, and the tree with its fidelity."""
     own = setup.training_vertices(replica)
     cells = setup.cut.parts
     part_of_cell = scheme.of_profiles(cells)
@@ -42,8 +42,8 @@ def describe_learned(scheme: LearnedScheme, setup: Setup, replica: Replica) -> d
 def tree_of(
     cells: NDArray[np.int64], parts: NDArray[np.int64], weight: NDArray[np.int64]
 ) -> tuple[str, float]:
-    """A decision tree of depth 3 from profiles to parts as text, and the share of the vertices for
-    which it gives the same part."""
+    """A decision tree of depth 3 that maps profiles to parts, as text, and its fidelity: the share
+    of the vertices for which it predicts the right part."""
     from sklearn.tree import DecisionTreeClassifier, export_text
 
     x, used = bounds(cells), weight > 0
@@ -57,7 +57,7 @@ def tree_of(
 
 
 def bounds(cells: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The smallest value of every bin: what people compare with."""
+    """The smallest value of every bin, used as threshold in the text of the tree."""
     counts, eighths = cells[:, :4].astype(np.float64), cells[:, 4:]
     low = np.where(counts < 4, counts, 2.0 ** (counts - 2))
     return np.hstack([low, np.maximum(0.0, (eighths - OFFSET) / 8)])

@@ -1,4 +1,4 @@
-"""Where a training runs, and under which settings of torch."""
+"""Device of a training, and settings of torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["deterministic", "device_name", "one_thread", "pick_device"]
 
 
 def pick_device(name: str) -> torch.device:
-    """``auto`` is the first GPU, or the CPU where there is none."""
+    """The device of a name; ``auto`` is the first GPU, or the CPU where there is none."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -32,7 +32,7 @@ def device_name(device: torch.device) -> str:
 
 @contextmanager
 def deterministic(device: torch.device) -> Iterator[None]:
-    """Random state of its own, and on a CPU the same sums in the same order every time."""
+    """Isolate torch's random state, and use deterministic algorithms on a CPU."""
     before = torch.are_deterministic_algorithms_enabled()
     settings: Any = torch.utils.deterministic
     fills = settings.fill_uninitialized_memory
@@ -42,7 +42,7 @@ def deterministic(device: torch.device) -> Iterator[None]:
             yield
             return
         torch.use_deterministic_algorithms(True)
-        settings.fill_uninitialized_memory = False  # every kernel writes it all
+        settings.fill_uninitialized_memory = False  # every kernel writes its whole output
         try:
             yield
         finally:
@@ -52,7 +52,7 @@ def deterministic(device: torch.device) -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Small batches run faster on one thread than on several that wait for each other."""
+    """Use one thread in this block: for small batches it is faster than several threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

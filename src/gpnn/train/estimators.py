@@ -1,4 +1,4 @@
-"""``GPNNClassifier`` and ``GPNNRegressor``: a GPNN with the manners of scikit-learn."""
+"""``GPNNClassifier`` and ``GPNNRegressor``: a GPNN with the interface of scikit-learn."""
 
 from __future__ import annotations
 
@@ -55,50 +55,50 @@ _SET_BY_EFFORT = ("d", "distances", "epochs", "patience", "batch_size", "cosine"
 
 
 class GPNNEstimator(BaseEstimator):
-    """What :class:`GPNNClassifier` and :class:`GPNNRegressor` share.
+    """Base class of :class:`GPNNClassifier` and :class:`GPNNRegressor`.
 
-    Graphs are given as a list: see :mod:`gpnn.data.objects` for the kinds and for what is read of
-    them. A share ``validation`` of them is set aside in ``fit`` to choose the best epoch, or those
-    that its argument ``parts`` calls ``valid`` (one word per graph, the others are ``train``).
+    Graphs are given as a list: :mod:`gpnn.data.objects` lists the supported types and what is read
+    from them. ``fit`` sets a share ``validation`` of them aside to choose the best epoch, or the
+    graphs that its argument ``parts`` marks as ``valid`` (``train`` or ``valid`` for every graph).
 
     Args:
         scheme, interactions, d, distances, labels, walks, layers: as in
             :class:`~gpnn.graph.structure.Structure`. ``scheme="auto"`` chooses scheme,
             interactions, d and distances, or the base GNN alone, on inner folds of the graphs
-            (:mod:`gpnn.train.choose_scheme`); what differs from the defaults is not chosen.
-        minutes: time of that choice, at most.
+            (:mod:`gpnn.train.choose_scheme`); arguments that differ from their defaults stay fixed.
+        minutes: maximum time for that choice.
         hidden, block, join, virtual_node, readout, gpnn: as in
             :class:`~gpnn.nn.config.GPNNConfig`.
         model: ``gpnn``, or another method by name (``cin``, ``esan``, …, see
-            :data:`~gpnn.nn.peers.PEERS`), or a base GNN alone; what belongs to GPNN is then unused.
-        base: the base GNN by name, or a module of your own, ``None`` for none; ``"auto"`` is
+            :data:`~gpnn.nn.peers.PEERS`), or a base GNN alone; arguments of GPNN are then unused.
+        base: the base GNN by name, your own module, or ``None`` for none; ``"auto"`` is
             ``gine`` where edges have labels or features, else ``gin``.
         dropout: ``"auto"`` is 0.5 for a classifier and 0 for a regressor.
         epochs, patience, batch_size, lr, cosine, weight_decay, class_weights, device: as in
             :class:`~gpnn.train.train_config.TrainConfig`.
         descriptors: ``rdkit``, ``morgan`` and columns of a table (see ``X``): numbers of whole
-            molecules that are read beside them.
-        effort: ``quick`` or ``standard``: what ``gpnn train`` does with molecules. It sets d,
-            distances, epochs, patience, batch_size and cosine, which are then left out, and reads
-            RDKit's descriptors unless others, or ``[]``, are given. The search of ``thorough`` is
-            :func:`~gpnn.reproduce.table_search.search_estimator`.
-        validation: share of the graphs that choose the epoch.
-        split: how they are drawn, and folds: ``random``, ``stratified`` or ``scaffold``, see
-            :func:`~gpnn.data.split.make_split`.
-        ensemble: networks that are trained side by side with seeds that follow each other; their
-            mean is the answer.
-        folds: cross-validation instead of one validation part: so many networks, each of which
-            leaves one fold out; their mean is the answer.
-        calibrate: whether the networks of an ensemble of three or more leave rows out that measure
-            how wrong they are: probabilities are calibrated, and :meth:`predict_interval` works.
-        random_state: of weights, order, dropout and validation part; a number makes ``fit`` give
-            the same bits on a CPU every time.
+            molecules that the network reads in addition to the graphs.
+        effort: ``quick`` or ``standard``: the presets of ``gpnn train`` for molecules. It sets d,
+            distances, epochs, patience, batch_size and cosine, which must not be given as well,
+            and adds RDKit's descriptors unless others, or ``[]``, are given. The search of
+            ``thorough`` is :func:`~gpnn.reproduce.table_search.search_estimator`.
+        validation: share of the graphs used to choose the epoch.
+        split: how the validation part or the folds are drawn: ``random``, ``stratified`` or
+            ``scaffold``, see :func:`~gpnn.data.split.make_split`.
+        ensemble: number of networks trained side by side with consecutive seeds; their mean is the
+            prediction.
+        folds: cross-validation instead of one validation part: number of networks, each of which
+            leaves one fold out; their mean is the prediction.
+        calibrate: whether the networks of an ensemble of three or more leave out rows that measure
+            their errors: probabilities are calibrated, and :meth:`predict_interval` works.
+        random_state: random seed for weights, batch order, dropout and validation part; a fixed
+            number makes ``fit`` bit-identical on a CPU.
 
     Attributes:
         model_: the fitted :class:`~gpnn.train.model_file.Loaded`.
-        history_: one record per epoch, of the first network; ``best_epoch_``: the one kept.
-        out_of_fold_: with ``folds``, the answer for every graph by the network that did not see it;
-            NaN for a graph without labels.
+        history_: one record per epoch of the first network; ``best_epoch_``: the epoch kept.
+        out_of_fold_: with ``folds``, the prediction for every graph by the network that did not see
+            it; NaN for a graph without labels.
         fold_scores_: with ``folds``, the metrics of every fold left out.
         choice_: with ``scheme="auto"``, what was chosen and why
             (:class:`~gpnn.train.choose_scheme.Chosen`).
@@ -182,18 +182,18 @@ class GPNNEstimator(BaseEstimator):
         return tags
 
     def save(self, folder: str | Path) -> None:
-        """Write the fitted model as ``gpnn train`` does: ``gpnn predict``, ``gpnn explain`` and
-        :meth:`load` read it."""
+        """Write the fitted model in the format of ``gpnn train``, for ``gpnn predict``,
+        ``gpnn explain`` and :meth:`load`."""
         check_is_fitted(self, "model_")
         save_model(folder, self.model_)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """A fitted estimator from a folder of :meth:`save` or of ``gpnn train``.
+        """Load a fitted estimator from a folder of :meth:`save` or of ``gpnn train``.
 
         Parameters are those of the model and its training; ``validation``, ``device`` and
-        ``random_state`` are the defaults. Classes are what they were; those of ``gpnn train``,
-        which reads texts, are numbers where all are whole ones.
+        ``random_state`` have their defaults. Classes keep their type. ``gpnn train`` reads classes
+        as texts; they become numbers where all of them are whole numbers.
         """
         loaded = load_model(folder)
         task = loaded.encoder.task
@@ -221,10 +221,10 @@ class GPNNEstimator(BaseEstimator):
         return made
 
     def _restore(self, loaded: Loaded) -> None:
-        """Set what ``fit`` learns of ``y``: every kind of estimator has its own."""
+        """Restore the attributes that ``fit`` derives from ``y``; depends on the estimator."""
 
     def prepare(self, X: Any, y: Any, parts: Any = None) -> tuple[Samples, dict[str, Any]]:
-        """The samples that ``fit`` trains on, and what it keeps with the model."""
+        """The samples that ``fit`` trains on, and the facts that it stores with the model."""
         raise NotImplementedError
 
     def _prepared(self, raw: Raw, encoder: Encoder, y: Tensor, parts: Any) -> Samples:
@@ -233,14 +233,14 @@ class GPNNEstimator(BaseEstimator):
         return _samples(raw, replace(encoder, descriptors=own), y)
 
     def _descriptors(self) -> list[str] | None:
-        """``None`` for those that an effort brings."""
+        """Names of the descriptors; ``None`` for those that ``effort`` adds."""
         wanted = self.descriptors or ()
         if self.descriptors is None and self.effort is not None:
             return None
         return [wanted] if isinstance(wanted, str) else list(wanted)
 
     def _train(self, samples: Samples, **facts: Any) -> None:
-        """Train; ``facts`` are kept with the model, for :meth:`_restore`."""
+        """Train; ``facts`` are stored with the model, for :meth:`_restore`."""
         split, ensemble, options, config = self.plan(samples)
         if self.scheme == AUTO:
             self.choice_ = self._chosen(samples, split, options, config)
@@ -258,8 +258,8 @@ class GPNNEstimator(BaseEstimator):
     def plan(
         self, samples: Samples
     ) -> tuple[Split | list[Split], int, dict[str, Any], TrainConfig]:
-        """Which samples train and validate, how many networks share that, their options, and how
-        they are trained."""
+        """The split or splits, the number of networks per split, the options of the network, and
+        the training configuration."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         folds = None
         if self.folds is not None:
@@ -280,7 +280,7 @@ class GPNNEstimator(BaseEstimator):
     def _settings(
         self, samples: Samples, train: int, seed: int
     ) -> tuple[dict[str, Any], TrainConfig]:
-        """Options of the network, and how to train it on so many samples."""
+        """Options of the network, and the training configuration for ``train`` samples."""
         options = {name: getattr(self, name) for name in (*_STRUCTURE, *_MODEL)}
         options |= {
             name: getattr(self, name)
@@ -316,7 +316,7 @@ class GPNNEstimator(BaseEstimator):
     def _chosen(
         self, samples: Samples, split: Any, options: dict[str, Any], config: TrainConfig
     ) -> Chosen:
-        """The choice of ``scheme="auto"``, on all graphs that train or validate."""
+        """The choice of ``scheme="auto"``, on all training and validation graphs."""
         if not isinstance(split, Split) or self.model != "gpnn" or not self.gpnn:
             raise InputError(
                 f"scheme='{AUTO}' chooses on all graphs of fit, the base alone among others: leave "
@@ -339,13 +339,14 @@ class GPNNEstimator(BaseEstimator):
         self.best_epoch_ = loaded.about.get("best_epochs", [None])[0]
 
     def atom_contributions(self, X: Any, output: str | None = None) -> AtomShares:
-        """What every vertex adds to an output, see :mod:`gpnn.train.atoms`."""
+        """Contribution of every vertex to an output, see :mod:`gpnn.train.atoms`."""
         return atom_contributions(self.model_, self._read(X), output)
 
     def compare(self, X: Any, y: Any, others: Any, truth: Any) -> list[dict[str, Any]]:
-        """This fitted model beside its base GNN alone, boosting on RDKit descriptors and a forest
-        on Morgan fingerprints, which learn from the molecules ``X`` and ``y``: what each reaches on
-        ``others``, whose labels are ``truth``, as in :func:`~gpnn.train.baselines.compare`."""
+        """Compare this fitted model with its base GNN alone, gradient boosting on RDKit descriptors
+        and a random forest on Morgan fingerprints. The baselines are fitted to the molecules ``X``
+        and ``y``; all models are evaluated on ``others`` with the labels ``truth``, as in
+        :func:`~gpnn.train.baselines.compare`."""
         known, asked = self._read(X), self._read(others)
         labels = [self._encoded(*one) for one in ((y, len(known)), (truth, len(asked)))]
         ids = known.ids + asked.ids
@@ -370,7 +371,7 @@ class GPNNEstimator(BaseEstimator):
         raise NotImplementedError
 
     def _half_widths(self, level: float) -> list[float | None]:
-        """Of the interval of every output."""
+        """Half width of the interval of every output."""
         if self.model_.calibration is None:
             raise InputError(f"Intervals need {type(self).__name__}(ensemble=5, calibrate=True).")
         halves = self.model_.calibration.half_widths(level)
@@ -403,13 +404,13 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
     _tasks = (Task.CLASSIFICATION,)
 
     def fit(self, X: Any, y: Any, parts: Any = None) -> GPNNClassifier:
-        """Learn from a list of graphs and one class per graph: texts or numbers."""
+        """Fit to a list of graphs and one class per graph: texts or numbers."""
         samples, facts = self.prepare(X, y, parts)
         self._train(samples, **facts)
         return self
 
     def prepare(self, X: Any, y: Any, parts: Any = None) -> tuple[Samples, dict[str, Any]]:
-        """The samples that ``fit`` trains on, and what it keeps with the model."""
+        """The samples that ``fit`` trains on, and the facts that it stores with the model."""
         raw, labels = _read(X, y)
         if labels.ndim != 1:
             raise InputError(f"y must hold one class per graph; got shape {labels.shape}.")
@@ -456,7 +457,7 @@ class GPNNClassifier(ClassifierMixin, GPNNEstimator):
 
 
 class GPNNRegressor(RegressorMixin, GPNNEstimator):
-    """Predicts a number, or several, for every graph; the mean absolute error is minimised.
+    """Predicts one or several numbers for every graph; minimises the mean absolute error.
     Arguments and attributes: see :class:`GPNNEstimator`."""
 
     _tasks = (Task.REGRESSION,)
@@ -467,13 +468,13 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
         return tags
 
     def fit(self, X: Any, y: Any, parts: Any = None) -> GPNNRegressor:
-        """Learn from a list of graphs and a number per graph, or an array [graphs, targets]."""
+        """Fit to a list of graphs and one number per graph, or an array [graphs, targets]."""
         samples, facts = self.prepare(X, y, parts)
         self._train(samples, **facts)
         return self
 
     def prepare(self, X: Any, y: Any, parts: Any = None) -> tuple[Samples, dict[str, Any]]:
-        """The samples that ``fit`` trains on, and what it keeps with the model."""
+        """The samples that ``fit`` trains on, and the facts that it stores with the model."""
         raw, labels = _read(X, y)
         try:
             values = labels.astype(np.float64)
@@ -506,20 +507,20 @@ class GPNNRegressor(RegressorMixin, GPNNEstimator):
         self._flat = loaded.about.get("flat", loaded.config.outputs == 1)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The values, [graphs] or [graphs, targets] as ``y`` was."""
+        """The predicted values, [graphs] or [graphs, targets] like ``y`` in ``fit``."""
         found = self._scores(X)
         return found[:, 0] if self._flat else found
 
     def predict_interval(self, X: Any, level: float = 0.9) -> NDArray[np.float64]:
-        """The ends of intervals that cover the truth of so many rows drawn like those of ``fit``,
-        [graphs(, targets), 2]; needs ``calibrate``."""
+        """Lower and upper bounds of intervals that cover the true value for a share ``level`` of
+        rows from the distribution of ``fit``, [graphs(, targets), 2]; needs ``calibrate``."""
         found, halves = self._scores(X), self._half_widths(level)
         ends = found[..., None] + np.array([-1.0, 1.0]) * np.array(halves, np.float64)[:, None]
         return ends[:, 0] if self._flat else ends
 
 
 def _read(X: Any, y: Any) -> tuple[Raw, NDArray[Any]]:
-    """Graphs with their labels, two at least."""
+    """Graphs with their labels; raises for fewer than two."""
     raw = read_inputs(X)
     labels = read_labels(y, len(raw.graphs))
     if len(labels) < 2:
@@ -537,7 +538,8 @@ def _samples(raw: Raw, encoder: Encoder, y: Tensor | None) -> Samples:
 
 
 def _classes(names: tuple[str, ...], kind: str | None) -> NDArray[Any]:
-    """Classes of NumPy's kind, from their names; without one, whole numbers are numbers."""
+    """Classes from their names, with a NumPy ``kind``; if that is unknown, names that are all whole
+    numbers become integers."""
     if kind is None:
         kind = "i" if all(re.fullmatch(r"0|-?[1-9]\d*", name) for name in names) else "U"
     if kind == "b":
@@ -548,7 +550,7 @@ def _classes(names: tuple[str, ...], kind: str | None) -> NDArray[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers, as a grid of parameters may hold them, as Python's."""
+    """Convert NumPy scalars, such as those of a parameter grid, to Python scalars."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -557,7 +559,7 @@ def _with_target(raw: Raw, *names: str) -> Raw:
 
 
 def with_parts(raw: Raw, parts: Any) -> Raw:
-    """Graphs with the words that say which of them train and which choose the epoch."""
+    """Graphs with a split from ``parts``, one word per graph: ``train`` or ``valid``."""
     if parts is None:
         return raw
     words = to_numpy(parts, "parts", text=True).astype(str)
@@ -572,7 +574,7 @@ def with_parts(raw: Raw, parts: Any) -> Raw:
 
 
 def _validated(samples: Samples, share: float, seed: int, kind: str | None) -> Split:
-    """Training and validation part; no class is in the validation part alone."""
+    """Training and validation part; every class of the validation part is also in training."""
     count = len(samples)
     if kind is not None and samples.split is not None:
         raise InputError("Give either split or parts, not both.")

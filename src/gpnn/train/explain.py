@@ -1,17 +1,17 @@
-r"""What every part of a graph adds to a prediction, exactly.
+r"""Exact contribution of every part of a graph to a prediction.
 
-**Contributions.** The readout is a sum over vertices, hence over the parts :math:`V_j` of a graph,
-and the component feature :math:`c_G` has one entry per part. What enters the head is
+**Contributions.** The readout is a sum over vertices and so over the parts :math:`V_j` of a graph;
+the component feature :math:`c_G` has one entry per part. The input of the head is
 
 .. math::
     z_G = \sum_j z_j, \qquad z_j = \Big(\sum_{v \in V_j} h_v \,\Big\|\, c_{G,j} \, e_j\Big)
 
 (``readout="mean"``: the sum divided by the vertices of the whole graph). The share of a part is
-:math:`\langle z_j, z_G \rangle / \langle z_G, z_G \rangle`; shares add up to 1, and one is negative
-where a part pulls against the rest.
+:math:`\langle z_j, z_G \rangle / \langle z_G, z_G \rangle`. Shares sum to 1; a negative share means
+that the part acts against the rest.
 
-**Shapley values.** The head is not linear, so for an output of it the parts play a game: for a set
-:math:`S` of them
+**Shapley values.** The head is not linear, so the parts are players of a game for every output: for
+a set :math:`S` of parts
 
 .. math::
     v(S) = \mathrm{head}\Big(\sum_{j \in S} z_j\Big)
@@ -19,9 +19,9 @@ where a part pulls against the rest.
 is the output (a logit, or the value of a regression) when only the vertices of these parts enter
 the readout. The vertices of the others are left out of the sum and their component counts are set
 to zero, so :math:`v(\varnothing)` is the output of the empty readout. The :math:`h_v` themselves
-stay those of the whole graph: they have seen their neighbours in other parts, and how parts
-interact is just what GPNN puts there. The values are those of :func:`~gpnn.train.shapley.shapley`
-over all :math:`2^k` sets, none sampled, and add up to :math:`v(\text{all}) - v(\varnothing)`.
+stay those of the whole graph: they depend on neighbours in other parts, because GPNN encodes the
+interactions of parts in them. The values are those of :func:`~gpnn.train.shapley.shapley` over all
+:math:`2^k` sets, without sampling, and sum to :math:`v(\text{all}) - v(\varnothing)`.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ CHUNK = 4096
 
 @dataclass(frozen=True)
 class PartShare:
-    """One part: its colour as text, its vertices and their connected components, the norm of z_j
-    and its share in z_G, and its Shapley value."""
+    """One part: its colour as text, the number of its vertices and of their connected components,
+    the norm of z_j, its share in z_G, and its Shapley value."""
 
     label: str
     vertices: int
@@ -66,14 +66,14 @@ class PartShare:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Why one output came out as it did.
+    """Explanation of one output.
 
     Attributes:
         scheme: how the graph was partitioned.
         output: the class or target; ``kind``: ``logit`` or ``value``.
         full, empty: v(all parts) and v(no part).
-        score: what the model answers: a probability, or the value.
-        parts: the parts that occur, in the order of the vocabulary, an unseen colour last.
+        score: the prediction of the model: a probability, or the value.
+        parts: the parts of the graph, in the order of the vocabulary, unseen colours last.
         part: number of the part of every vertex, in the order of the input, [n].
     """
 
@@ -101,10 +101,9 @@ def explain(
     """Explain one output for one graph, computed in float64.
 
     Args:
-        loaded: a fitted model. Of several networks that answer together, the mean of their outputs
-            is explained.
+        loaded: a fitted model. For an ensemble, the mean of the outputs is explained.
         samples: encoded with its encoder; labels are not needed.
-        graph: which of the samples.
+        graph: index of the sample.
         output: name of a class or target; the predicted class or first target by default.
         member: explain one of several networks, counted from 0.
     """
@@ -165,8 +164,8 @@ def _members(loaded: Loaded, member: int | None) -> list[Member]:
 
 @dataclass(frozen=True)
 class _Game:
-    """What one network says of every set of parts: outputs in units of the targets, [2^k, outputs];
-    norm of z_j and its share in z_G, [k]."""
+    """Results of one network for every set of parts: outputs in units of the targets,
+    [2^k, outputs]; norm of z_j and its share in z_G, [k]."""
 
     occurring: Tensor
     outputs: Tensor
@@ -191,8 +190,8 @@ def _game(member: Member, batch: GraphBatch) -> _Game:
 
 
 def part_sums(model: GPNN, batch: GraphBatch) -> tuple[Tensor, Tensor]:
-    """The parts that occur in a batch of one graph, [k], and Σ h_v over each of them, [k, width];
-    divided by the vertices of the graph where the readout is a mean."""
+    """The parts that occur in a batch of one graph, [k], and Σ h_v over each of them, [k, width],
+    divided by the number of vertices of the graph if the readout is a mean."""
     h = model.embed(batch)
     occurring, number = torch.unique(batch.part, return_inverse=True)
     sums = h.new_zeros(len(occurring), h.shape[1]).index_add(0, number, h)
@@ -202,9 +201,9 @@ def part_sums(model: GPNN, batch: GraphBatch) -> tuple[Tensor, Tensor]:
 
 
 def subset_outputs(model: GPNN, batch: GraphBatch, occurring: Tensor, sums: Tensor) -> Tensor:
-    """Outputs of the model's own head for every set of parts, [2^k, outputs]; bit j of a row's
-    number says whether part j is in. Every set is given to the head as a graph whose vertices are
-    its parts."""
+    """Outputs of the model's head for every set of parts, [2^k, outputs]; part j is in the set if
+    bit j of the row number is set. The head reads every set as a graph whose vertices are the
+    parts."""
     k = len(occurring)
     components = batch.components[0, occurring]
     outputs = []
@@ -226,7 +225,7 @@ def subset_outputs(model: GPNN, batch: GraphBatch, occurring: Tensor, sums: Tens
 
 
 def _repeated(rows: Tensor | None, count: int) -> Tensor | None:
-    """Descriptors belong to the whole graph: every set of its parts has them."""
+    """Repeat the descriptors: they belong to the whole graph, so every set of parts has them."""
     return None if rows is None else rows.expand(count, -1)
 
 

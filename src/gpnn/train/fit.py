@@ -1,4 +1,4 @@
-"""From samples to a model: one network, several that answer together, or cross-validation."""
+"""From samples to a model: one network, an ensemble, or cross-validation."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class Fitted:
 
     Attributes:
         loaded: the model, ready to predict.
-        splits: which samples trained, validated and tested, for every network.
+        splits: training, validation and test samples of every network.
         histories: one record per epoch, for every network.
         best_epochs: the epochs kept, counted from 1.
         members: metrics of ``valid`` and ``test``, for every network.
-        metrics: of the networks together: of their mean answer where they share a split, else the
-            mean over the folds.
-        out_of_fold: of cross-validation, the answer for every sample by the network that did not
-            see it, NaN where there is none, [samples, outputs].
-        resumed: epochs that were already done when the run was resumed, 0 for a fresh one.
+        metrics: metrics of the mean prediction where the networks share a split, else the mean over
+            the folds.
+        out_of_fold: in cross-validation, the prediction for every sample by the network that did
+            not see it, NaN where there is none, [samples, outputs].
+        resumed: epochs that were already done when the run was resumed, 0 for a new run.
     """
 
     loaded: Loaded
@@ -71,12 +71,12 @@ class Fitted:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """Of the first network."""
+        """History of the first network."""
         return self.histories[0]
 
     @property
     def best_epoch(self) -> int:
-        """Of the first network."""
+        """Best epoch of the first network."""
         return self.best_epochs[0]
 
     def spread(self, part: str = "test") -> dict[str, float]:
@@ -101,25 +101,24 @@ def fit(
 ) -> Fitted:
     """Train a GPNN and keep the epoch that is best on the validation part.
 
-    On a CPU the same seed gives the same bits; an interrupted run resumes from its last checkpoint
-    in ``folder``, bit-identically.
+    On a CPU the same seed gives bit-identical results, and an interrupted run resumes
+    bit-identically from its last checkpoint in ``folder``.
 
     Args:
-        samples: with labels, see :func:`~gpnn.data.samples.load_dataset`; or what that takes.
-        model: fields of :class:`~gpnn.nn.config.GPNNConfig`; what the data decides is filled in.
-            ``base`` may be a module of your own.
-        train: how to train; epochs and batches by the number of samples by default.
-        split: which samples train, validate and test, :func:`~gpnn.data.split.make_split` by
-            default; or several, one network each (:func:`~gpnn.data.split.make_folds`). Those of
-            :func:`~gpnn.data.split.calibration_splits` make an ensemble that knows how wrong it is.
-        ensemble: networks that are trained on one split with seeds that follow each other; their
-            mean is the answer.
-        folder: where checkpoint and model go; nothing is written without one.
+        samples: with labels, see :func:`~gpnn.data.samples.load_dataset`; or an argument for it.
+        model: fields of :class:`~gpnn.nn.config.GPNNConfig`; those that follow from the data are
+            filled in. ``base`` may be your own module.
+        train: how to train; by default, epochs and batch size follow from the number of samples.
+        split: training, validation and test samples, :func:`~gpnn.data.split.make_split` by
+            default; or several splits, one network each (:func:`~gpnn.data.split.make_folds`).
+            Splits of :func:`~gpnn.data.split.calibration_splits` give a calibrated ensemble.
+        ensemble: number of networks trained on one split with consecutive seeds; their mean is the
+            prediction.
+        folder: folder of the checkpoint and the model; without it, nothing is written.
         report: called after every epoch.
-        started: called before the first epoch, with a network as it starts and the epochs already
-            done.
-        fresh: forget a run in the folder instead of resuming it.
-        facts: more that the model file is to keep, by name.
+        started: called before the first epoch with an initial network and the epochs already done.
+        fresh: delete a run in the folder instead of resuming it.
+        facts: additional entries for the model file, by name.
     """
     if isinstance(samples, str):
         samples = load_dataset(samples)
@@ -193,7 +192,7 @@ def _keep(
     run: dict[str, Any],
     facts: Mapping[str, Any],
 ) -> Fitted:
-    """Networks with the parts they know alone, and their metrics."""
+    """The networks, each restricted to the parts it has seen, and their metrics."""
     samples = setup.samples
     learned: list[dict[str, Any]] = []
     mixtures: list[dict[str, Any]] = []
@@ -261,7 +260,7 @@ def _keep(
 
 
 def _chosen_by(samples: Samples, histories: Sequence[list[dict[str, Any]]]) -> str:
-    """What chose the epochs: the loss where the metric is undefined on every validation part."""
+    """The metric that chose the epochs; the loss if it is undefined on all validation parts."""
     name = samples.task.chosen_by(samples.outputs)
     known = any(f"valid_{name}" in record for history in histories for record in history)
     return name if known else "loss"
@@ -285,18 +284,18 @@ def _history(trained: Trained, number: int, train: TrainConfig) -> list[dict[str
 
 
 def _is_folds(splits: Sequence[Split]) -> bool:
-    """Whether every network has a test part of its own."""
+    """Whether every network has its own test part."""
     return len({id(one) for one in splits}) > 1 and not len(splits[0].calibration)
 
 
 def _measure(
     loaded: Loaded, samples: Samples, splits: Sequence[Split]
 ) -> tuple[dict[str, dict[str, float]], list[dict[str, dict[str, float]]], Tensor | None]:
-    """Metrics of the networks together, one by one, and out-of-fold answers."""
+    """Metrics of all networks together, of each network, and out-of-fold predictions."""
     assert samples.y is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnseenColours)
-        warnings.simplefilter("ignore", InputNote)  # told when the training was prepared
+        warnings.simplefilter("ignore", InputNote)  # already shown while preparing the training
         scores = _scores(loaded, samples, splits)
     apart = []
     for number, one in enumerate(splits):
@@ -311,7 +310,7 @@ def _measure(
         mean = scores.mean(0)
         whole = {part: loaded.measure(mean[ids], samples.y[ids])
                  for part, ids in _parts(splits[0]).items()}  # fmt: skip
-        if loaded.calibration is not None:  # every network has a validation part of its own
+        if loaded.calibration is not None:  # every network has its own validation part
             whole["valid"] = _mean_over(apart, "valid")
             if "test" in whole:
                 ids = _parts(splits[0])["test"]
@@ -325,8 +324,7 @@ def _measure(
 
 
 def _scores(loaded: Loaded, samples: Samples, splits: Sequence[Split]) -> Tensor:
-    """The answers of every network for all samples; of graphs, where nothing is measured on them,
-    NaN."""
+    """Predictions of every network for all samples; NaN for graphs in neither valid nor test."""
     if samples.task.node_level:
         return loaded.predict_members(samples)
     rows = np.unique(np.concatenate([ids for one in splits for ids in (one.valid, one.test)]))
@@ -337,7 +335,7 @@ def _scores(loaded: Loaded, samples: Samples, splits: Sequence[Split]) -> Tensor
 
 
 def _mean_over(apart: list[dict[str, dict[str, float]]], part: str) -> dict[str, float]:
-    """Every metric of a part, the mean over the networks."""
+    """Mean of every metric of a part over the networks."""
     return {
         name: float(np.mean([own[part][name] for own in apart if name in own[part]]))
         for name in apart[0][part]
@@ -356,7 +354,7 @@ def _unique(splits: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _describe(
     setup: Setup, train: TrainConfig, splits: Sequence[Split], dropout: float
 ) -> dict[str, Any]:
-    """What makes the run this run and no other."""
+    """The settings that identify the run."""
     return {
         "train": {k: v for k, v in asdict(train).items() if k != "device" and v is not None},
         "model": {**setup.config.to_dict(), "dropout": dropout},
@@ -367,7 +365,7 @@ def _describe(
 
 
 def _finished(folder: Path, run: Mapping[str, Any]) -> Loaded | None:
-    """The model of this very run, if it is finished; another run's is refused."""
+    """The model of this run if it is finished; a model of another run raises."""
     if not (folder / CARD).is_file():
         return None
     found = load_model(folder)
@@ -391,7 +389,7 @@ def _from_file(loaded: Loaded, samples: Samples, splits: Sequence[Split]) -> Fit
 
 
 def _check_place(folder: Path, setup: Setup) -> None:
-    """A model that cannot be written is refused before it is trained."""
+    """Raise before training if the model could not be written."""
     if setup.config.base == "custom":
         raise InputError(
             "A model around a module of your own cannot be saved. Leave out the folder, or "

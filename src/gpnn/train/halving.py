@@ -1,9 +1,10 @@
 """Successive halving: the engine of every search.
 
-All settings are trained for a quarter of the epochs, the better half of them for half, the better
-half of these for all: every rung runs its whole schedule, in fewer epochs, from the start. Settings
-that can be are trained side by side as replicas of one set. Every trial of every rung is kept in
-``trials.jsonl``; a search that was interrupted resumes there.
+All settings are trained for a quarter of the epochs, the better half of them for half of the
+epochs, and the better half of these for all epochs (a bracket can set other shares). Every rung
+starts from scratch and runs the whole schedule in fewer epochs. Where possible, settings are
+trained side by side as replicas of one set. Every trial of every rung is stored in
+``trials.jsonl``; an interrupted search resumes from there.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ __all__ = [
 ]
 
 RUNGS = (0.25, 0.5, 1.0)
-"""The share of a search's epochs that a trial gets in every rung."""
+"""Share of the search's epochs for which a trial is trained, by rung."""
 PIECE = 120
-"""Replicas that are trained side by side, at most."""
+"""Maximum number of replicas that are trained side by side."""
 
 Progress = Callable[[int, Sequence[int], float], None]
 Tell = Callable[[int, int], bool]
@@ -42,25 +43,25 @@ Spread = Callable[[Sequence[list[int]], int, float | None, Progress | None], Ite
 
 
 class OutOfTime(Exception):
-    """The time given is spent; what was done so far is kept."""
+    """The time limit is reached; finished results are kept."""
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """What is searched, as the engine sees it.
+    """Definition of a search.
 
     Attributes:
-        count: settings, numbered from 1.
-        metric: of the trials.
-        sets: of settings and a rung, those that are trained side by side.
-        train: trains one such set in a rung; it is given what to call after every epoch, which says
-            whether to go on, and raises :class:`OutOfTime` where it does not.
-        kept: so many of the first settings reach the last rung whatever their values are: the
-            others are compared with them.
-        goes_on: the share of the others that goes on after a rung, rounded up.
-        spread: trains sets of a rung elsewhere, given the deadline and the progress: the trials of
-            each as they come back, then :class:`OutOfTime` where some do not. Without it, sets are
-            trained here, one after another.
+        count: number of settings; they are numbered from 1.
+        metric: metric of the trials.
+        sets: groups settings of a rung into sets that are trained side by side.
+        train: trains one set in a rung. It calls its last argument after every epoch, which returns
+            whether to continue, and raises :class:`OutOfTime` if not.
+        kept: number of leading settings that always reach the last rung; the others are compared
+            with them.
+        goes_on: share of the other settings that advances after each rung, rounded up.
+        spread: trains the sets of a rung in other processes, given deadline and progress. It yields
+            the trials of each set as they are finished, and raises :class:`OutOfTime` at the end if
+            some are missing. Without it, sets are trained in this process, one by one.
     """
 
     count: int
@@ -79,7 +80,8 @@ def run_rungs(
     progress: Progress | None = None,
     finished: Callable[[Trial], None] | None = None,
 ) -> int:
-    """Run what the log does not have yet, rung by rung; how many rungs are finished."""
+    """Run the trials that the log does not have yet, rung by rung. Returns the number of finished
+    rungs."""
     alive = list(range(1, bracket.count + 1))
     try:
         for rung in range(1, len(RUNGS) + 1):
@@ -115,8 +117,9 @@ def in_processes(make: Callable[..., Any], arguments: tuple[Any, ...], jobs: int
     """A :attr:`Bracket.spread` over processes of this machine.
 
     Args:
-        make: ``make(*arguments)``, called once in every process, gives what trains a set: from its
-            numbers, the rung and the deadline to its trials, ``None`` where the time is up.
+        make: ``make(*arguments)`` is called once in every process. It returns a function that
+            trains a set: its argument is a tuple of setting numbers, rung and deadline, its result
+            the trials, or ``None`` if the time is up.
     """
 
     def spread(
@@ -139,7 +142,7 @@ def in_processes(make: Callable[..., Any], arguments: tuple[Any, ...], jobs: int
 
 
 def ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
-    """Those that have a value, best first, the earlier first among equals."""
+    """The trials with a value, best first; ties are ordered by number."""
     known = [trial for trial in trials if trial.value is not None]
     sign = -1 if higher_is_better(metric) else 1
     return sorted(known, key=lambda trial: (sign * (trial.value or 0.0), trial.number))
@@ -158,7 +161,7 @@ def _better(bracket: Bracket, log: TrialLog, alive: Sequence[int], rung: int) ->
 def watched(
     rung: int, numbers: Sequence[int], deadline: float | None, progress: Progress | None
 ) -> Tell:
-    """What the trainer calls after every epoch: whether to go on."""
+    """A function that the trainer calls after every epoch; returns whether to continue."""
 
     def tell(done: int, total: int) -> bool:
         if progress is not None and done:
@@ -178,8 +181,8 @@ def train_checkpointed(
     progress: Tell,
     train: Callable[..., Curves] = train_replicas,
 ) -> Curves:
-    """Train in a folder that is gone afterwards; a checkpoint of other code, or a damaged one, is
-    forgotten."""
+    """Train with checkpoints in a folder that is deleted afterwards; a checkpoint that cannot be
+    used (damaged, or of another version) is discarded."""
 
     def go() -> Curves:
         words = (samples, model, replicas, schedule)
@@ -203,8 +206,8 @@ def train_checkpointed(
 
 
 def measured(trial: Trial, curves: Curves, own: slice) -> Trial:
-    """Mean and deviation over the models at the best epoch (from 1) of the mean curve, so that one
-    epoch counts for all."""
+    """Mean and standard deviation over the models at the best epoch (from 1) of the mean curve:
+    one epoch for all models."""
     valid = curves.valid[own]
     mean = valid.mean(axis=0)
     if not np.isfinite(mean).any():

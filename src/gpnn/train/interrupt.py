@@ -1,4 +1,4 @@
-"""Ctrl-C between epochs instead of in the middle of a step."""
+"""Handle Ctrl-C between epochs instead of in the middle of a step."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Interrupt:
 
 @contextmanager
 def deferred_interrupt() -> Iterator[Interrupt]:
-    """Note a first Ctrl-C, so that what was computed can be stored; a second one ends at once. In
-    another thread than the main one, and where the caller handles Ctrl-C itself, nothing changes.
+    """Record the first Ctrl-C, so that results can be stored; a second Ctrl-C interrupts at once.
+    Does nothing outside the main thread, or where the caller handles Ctrl-C itself.
     """
     found = Interrupt()
     usual = signal.default_int_handler

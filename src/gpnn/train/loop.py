@@ -1,8 +1,8 @@
 """The training loop: a set of replicas, one or many, stepped side by side.
 
-Everything that trains a network goes through here: ``gpnn train``, the estimators, the demo,
-``gpnn reproduce`` and ``gpnn search``. Batches come from a source (:mod:`gpnn.train.sources`),
-steps are those of :class:`~gpnn.train.trainer.Trainer`.
+All training uses this loop: ``gpnn train``, the estimators, the demo, ``gpnn reproduce`` and
+``gpnn search``. Batches come from a source (:mod:`gpnn.train.sources`),
+:class:`~gpnn.train.trainer.Trainer` takes the steps.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ SAVE_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class EpochReport:
-    """What is reported after an epoch, by replica.
+    """Results of an epoch, by replica.
 
     Attributes:
-        epoch, epochs: the epoch just finished, counted from 1, and all.
-        loss: mean training loss; ``valid``: every metric of the validation part, by name.
+        epoch, epochs: the epoch just finished, counted from 1, and the total number.
+        loss: mean training loss; ``valid``: every metric on the validation part, by name.
         best: the best epoch so far, counted from 1; ``active``: whether a replica continues.
     """
 
@@ -70,10 +70,11 @@ class Trained:
 
     Attributes:
         curves: what was measured after every epoch.
-        nets: the network of every replica at its best epoch, on the CPU, if they were to be kept.
-        best_epoch: of every replica, counted from 1.
+        nets: the network of every replica at its best epoch, on the CPU; empty without
+            ``keep_best``.
+        best_epoch: the best epoch of every replica, counted from 1.
         epochs: epochs that every replica ran before it stopped.
-        resumed: epochs that were done already when the run was resumed.
+        resumed: epochs that were already done when the run was resumed.
     """
 
     curves: Curves
@@ -97,20 +98,20 @@ def train_replicas(
 ) -> Curves:
     """Train a set of replicas side by side and measure all of them after every epoch.
 
-    Every replica gives what it would give alone: weights, batches, dropout, batch statistics and
-    optimiser are its own and depend on its seed and data alone. Replicas that take different
-    numbers of steps in an epoch are trained in sets of their own.
+    Every replica gives the same result as when it is trained alone: it has its own weights,
+    batches, dropout, batch statistics and optimiser, which depend only on its seed and data.
+    Replicas with different numbers of steps per epoch are trained in separate sets.
 
     Args:
         samples: with labels.
-        model: fields of :class:`~gpnn.nn.config.GPNNConfig` but ``dropout``, the same for all.
-        replicas: what differs: data, seed, step size, weight decay, dropout.
-        schedule: epochs and steps, the same for all.
+        model: fields of :class:`~gpnn.nn.config.GPNNConfig` except ``dropout``, shared by all.
+        replicas: data, seed, step size, weight decay and dropout of each replica.
+        schedule: epochs and steps, shared by all.
         device: ``auto``, ``cpu``, ``cuda`` …; on a GPU the step is captured.
         folder: where the state is stored; an interrupted run resumes from there.
-        progress: called with the epochs done and all; ``False`` ends the run with
-            :class:`~gpnn.train.replica.Paused`; with a folder it can be resumed.
-        balanced: whether classes weigh the same in the loss, however often they occur.
+        progress: called with the number of epochs done and in total; if it returns ``False``, the
+            run ends with :class:`~gpnn.train.replica.Paused`, and with a folder it can be resumed.
+        balanced: whether all classes have equal weight in the loss, whatever their frequency.
     """
     began = time.perf_counter()
     setup, where = set_up(samples, model, replicas, balanced), pick_device(device)
@@ -135,10 +136,10 @@ def train_sets(
     started: Callable[[GPNN, int], None] | None = None,
     began: float | None = None,
 ) -> list[tuple[list[int], Trained]]:
-    """Train the replicas in sets that can be stepped side by side: the places of every set among
-    the replicas, and what came of it. Other arguments as in :func:`train_replicas` and
-    :func:`train_staged`; ``started`` is also given a network of the first set as it starts,
-    ``began`` is when the caller started to prepare."""
+    """Train the replicas in sets that can be stepped side by side. Returns the indices of the
+    replicas of every set, and its result. Arguments as in :func:`train_replicas` and
+    :func:`train_staged`, except that ``started`` is also called with an initial network of the
+    first set; ``began`` is the time at which the caller started to prepare."""
     began = time.perf_counter() if began is None else began
     sets = groups_of(setup, replicas, schedule)
     found = []
@@ -166,8 +167,9 @@ def train_sets(
 
 
 def groups_of(setup: Setup, replicas: Sequence[Replica], schedule: Schedule) -> list[list[int]]:
-    """The replicas that are trained side by side: those with as many steps in an epoch; models
-    around a module of the user's own, and on blocks of a graph, one by one."""
+    """Groups of replicas that are trained side by side: those with the same number of steps per
+    epoch. Models with a user-defined module, and models on blocks of a graph, are trained one by
+    one."""
     if not setup.stackable or schedule.fanout is not None:
         return [[r] for r in range(len(replicas))]
     found: dict[int, list[int]] = {}
@@ -177,9 +179,9 @@ def groups_of(setup: Setup, replicas: Sequence[Replica], schedule: Schedule) -> 
 
 
 def uses_resident(setup: Setup, device: torch.device) -> bool:
-    """Whether batches are put together on the device: on a GPU, unless the base is the user's,
-    the graphs stay on disk, several processes share batches, or a graph has hubs whose classes
-    share sums, which batches of fixed shape have no place for."""
+    """Whether batches are assembled on the device. This is the case on a GPU, unless the base is
+    user-defined, the graphs stay on disk, several processes share batches, or a graph has hubs
+    whose classes share sums, which batches of fixed shape do not support."""
     mapped = isinstance(setup.samples, PreparedSamples)
     if device.type != "cuda" or not setup.stackable or mapped or ranks() > 1:
         return False
@@ -197,14 +199,14 @@ def train_staged(
     started: Callable[[int], None] | None = None,
     waited: float = 0.0,
 ) -> Trained:
-    """Train what is staged; the other arguments as in :func:`train_replicas`.
+    """Train staged replicas; other arguments as in :func:`train_replicas`.
 
     Args:
-        keep_best: whether the network of the best epoch is kept, by the validation part.
-        report: called after every epoch with what was measured.
-        started: called before the first epoch with the epochs that are done already.
-        waited: seconds the caller waited until it was staged. The record adds those that the device
-            takes to set up: all that a training has to wait for.
+        keep_best: whether to keep the network of the best epoch on the validation part.
+        report: called after every epoch with its results.
+        started: called before the first epoch with the number of epochs already done.
+        waited: seconds the caller spent until staging was done. The time to set up the device is
+            added; the sum is recorded as preparation time.
     """
     try:
         with deterministic(device):
@@ -264,7 +266,7 @@ def _train(
             paused = progress is not None and progress(done, schedule.epochs) is False
             over = done == schedule.epochs or not going
             asked = ctrl_c.asked
-            if ranks() > 1:  # one process is asked, all stop
+            if ranks() > 1:  # a stop request to one process stops all
                 votes = torch.tensor([paused, asked], device=trainer.step.device).int()
                 paused, asked = (all_sum(votes) > 0).tolist()
             stop = over or paused or asked
@@ -301,7 +303,7 @@ def _train(
 
 
 def _keeps_all(trainer: Trainer) -> bool:
-    """Whether all steps are over the same graph, and what they free may stay with the process."""
+    """Whether all steps use the same graph and the process can keep the memory that they free."""
     staged = trainer.staged
     if not staged.setup.task.node_level or staged.schedule.fanout is not None:
         return False
@@ -311,7 +313,7 @@ def _keeps_all(trainer: Trainer) -> bool:
 
 
 def _goes_on(trainer: Trainer, done: int) -> bool:
-    """Whether a replica has not stopped; a loss that is no longer finite ends a kept training."""
+    """Whether any replica still trains; with ``keep_best``, a loss that is not finite raises."""
     if trainer.best is None or not done:
         return True
     losses = trainer.loss[:, done - 1]
@@ -335,7 +337,7 @@ def _report(trainer: Trainer, done: int) -> EpochReport:
 
 
 def _outcome(trainer: Trainer, done: int) -> tuple[np.ndarray, list[int], list[int]]:
-    """Curves up to where every replica stopped, best epochs, and epochs run."""
+    """Curves up to the epoch where each replica stopped, best epochs, and epochs run."""
     count, patience = len(trainer.staged.replicas), trainer.schedule.patience
     best, epochs = [done] * count, [done] * count
     if trainer.best is not None:
@@ -346,6 +348,6 @@ def _outcome(trainer: Trainer, done: int) -> tuple[np.ndarray, list[int], list[i
 
 
 def _until(curves: np.ndarray, epochs: Sequence[int]) -> np.ndarray:
-    """What a replica did after it stopped, beside others, is left out."""
+    """Set the epochs after a replica stopped, while others continued, to NaN."""
     stop = np.asarray(epochs)[:, None]
     return np.where(np.arange(curves.shape[-1]) < stop, curves, np.nan)

@@ -1,4 +1,4 @@
-"""Freed memory stays with the process while it trains on a CPU."""
+"""Let the process keep freed memory while it trains on a CPU."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ KEPT, LARGEST = 2**29, 2**25
 
 @cache
 def keep_freed_memory(all_of_it: bool = False) -> None:
-    """Let glibc keep up to 512 MiB of what a step has freed for the next step, or all of it.
+    """Let glibc keep up to 512 MiB of the memory that a step has freed, or all of it, for the next.
 
-    By default it gives freed memory back to the system at once, and to take it again page by page
-    costs as much as a quarter of a step of several replicas, and half of a step on a graph of a
-    million edges, whose arrays are too large to be kept otherwise. All of it may be twice as much
-    as a step needs. Elsewhere this does nothing.
+    By default glibc returns freed memory to the system at once. Allocating it again page by page
+    takes up to a quarter of a step of several replicas, and half of a step on a graph of a million
+    edges, whose arrays are too large for the limit. Keeping all of it may take twice the memory
+    that a step needs. With other C libraries this does nothing.
     """
     if not sys.platform.startswith("linux"):
         return

@@ -20,13 +20,13 @@ def measure(
     binary: Tensor | None = None,
     weights: Tensor | None = None,
 ) -> Tensor:
-    """The loss and every metric over the rows that are chosen, NaN where there are none or where an
-    output is no number (a model that diverged).
+    """The loss and every metric over the chosen rows; NaN where no row is chosen or where an output
+    is NaN (a model that diverged).
 
     Args:
-        outputs: of the network; ``y``: labels as the data have them.
-        shift, scale: what turns outputs of a regression into targets, [R, 1, targets].
-        binary, weights: as :meth:`~gpnn.data.tasks.Task.loss` takes them.
+        outputs: of the network; ``y``: labels as stored in the data, not scaled.
+        shift, scale: convert outputs of a regression to targets, [R, 1, targets].
+        binary, weights: as in :meth:`~gpnn.data.tasks.Task.loss`.
 
     Shapes: outputs [R, rows, outputs], labels [R, rows(, targets)], chosen bool [R, rows] →
     [1 + metrics, R], in the order of :meth:`~gpnn.data.tasks.Task.metrics`.
@@ -69,13 +69,13 @@ def _metric(
 
 
 def _roc_auc(scores: Tensor, known: Tensor, positive: Tensor) -> Tensor:
-    r"""The mean over tasks with both classes of the area under the ROC curve, by ranks r from 1,
-    ties sharing their mean:
+    r"""Area under the ROC curve, averaged over the tasks with both classes. It is computed from
+    ranks r that start at 1, with mean ranks for ties:
 
     .. math::
         AUC = \frac{\sum_{i \in P} r_i - |P| (|P| + 1) / 2}{|P| \, |N|}
 
-    NaN where no task has both. Shapes: [R, tasks, rows] → [R].
+    NaN where no task has both classes. Shapes: [R, tasks, rows] → [R].
     """
     scores = torch.where(known, scores, torch.inf).contiguous()
     ordered = scores.sort(-1).values

@@ -1,8 +1,8 @@
 """Model files: ``model.safetensors`` (weights) and ``model.json`` (everything else) in a folder.
 
-A folder holds one model, or several that answer together. The JSON names the SHA-256 of the
-weights and of its own content and is written last, so that a torn pair or a flipped bit is noticed.
-Nothing is pickled.
+A folder holds one network or an ensemble. The JSON holds the SHA-256 of the weights and of its own
+content and is written last, so that mismatched files and flipped bits are detected. Nothing is
+pickled.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ IntArray = NDArray[np.int64]
 FORMAT, VERSION = "gpnn-model", 2
 WEIGHTS, CARD = "model.safetensors", "model.json"
 EXACT, ROOTS = 100_000, 1_024
-"""Vertices of a graph up to which a model that was trained on blocks reads the whole graph, and the
-roots of a block beyond."""
+"""Maximum number of vertices of a graph that a model trained on blocks reads as a whole, and the
+number of roots per block for larger graphs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One network with what it needs to read and answer.
+    """One network with its vocabulary and scaling.
 
     Attributes:
         model: in eval mode.
         vocabulary: the colours it knows.
-        shift, scale: what turns outputs of a regression into targets, one per target.
+        shift, scale: convert outputs of a regression to targets, one per target.
     """
 
     model: GPNN
@@ -70,7 +70,7 @@ class Member:
     scale: tuple[float, ...] = ()
 
     def prepare(self, samples: Samples) -> Prepared:
-        """The samples partitioned by the model's scheme, in the parts it knows."""
+        """The samples, partitioned by the model's scheme into the parts it knows."""
         return prepare_samples(samples, self.model.config, self.vocabulary)
 
     def unscaled(self, outputs: Tensor) -> Tensor:
@@ -85,13 +85,13 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """A fitted model, or several that answer together, with all that is needed to read and answer.
+    """A fitted network or ensemble, with everything needed to read inputs and predict.
 
     Attributes:
         members: the networks.
         encoder: the labels they know.
-        about: metrics, split, history, versions: what ``model.json`` says beside.
-        calibration: how wrong they are, where that was measured.
+        about: further content of ``model.json``: metrics, split, history, versions.
+        calibration: calibration of the predictions, or ``None``.
     """
 
     members: tuple[Member, ...]
@@ -114,34 +114,34 @@ class Loaded:
 
     @property
     def fanout(self) -> tuple[int, ...] | None:
-        """How many neighbours were drawn in training on blocks of one graph. The vertices of graphs
-        with more than :data:`EXACT` are answered from such blocks, the same ones every time; those
-        of smaller graphs from all their neighbours."""
+        """Number of neighbours sampled in training on blocks of one graph. Predictions for vertices
+        of graphs with more than :data:`EXACT` vertices use such blocks, the same every time;
+        predictions for smaller graphs use all neighbours."""
         run = self.about.get("run", {})
         return read_fanout(run.get("train", {}).get("fanout"))
 
     def predict(self, samples: Samples, batch_size: int = 256) -> Tensor:
-        """Probabilities [rows, classes] or [rows, tasks], or values [rows, targets]; the mean over
-        the networks where there are several."""
+        """Probabilities [rows, classes] or [rows, tasks], or values [rows, targets]; averaged over
+        the networks of an ensemble."""
         return self.predict_members(samples, batch_size).mean(0)
 
     def predict_members(
         self, samples: Samples, batch_size: int = 256, graphs: IntArray | None = None
     ) -> Tensor:
-        """The answer of every network, [members, rows, outputs]."""
+        """The prediction of every network, [members, rows, outputs]."""
         return torch.stack([self.scores(one) for one in self.outputs(samples, batch_size, graphs)])
 
     def outputs(
         self, samples: Samples, batch_size: int = 256, graphs: IntArray | None = None
     ) -> Tensor:
         """Logits, or values in the units of the targets, of every network, [members, rows,
-        outputs]; of all graphs, or of those given."""
+        outputs]; for all graphs, or for those given."""
         found, prepared = [], dict[str, Prepared]()
         for member in self.members:
             digest = member.vocabulary.digest
             if digest not in prepared:
                 with warnings.catch_warnings():
-                    if prepared:  # said once
+                    if prepared:  # warn only once
                         warnings.simplefilter("ignore", UnseenColours)
                     prepared[digest] = member.prepare(samples)
             found.append(self._outputs(member, prepared[digest], batch_size, graphs))
@@ -160,12 +160,12 @@ class Loaded:
             outputs = [model(batch.to(device)).float().cpu() for batch in batches]
         if not outputs:
             return torch.zeros(0, self.config.outputs, dtype=torch.float64)
-        # In double precision: probabilities close to 1 would be equal in single.
+        # Double precision, because probabilities close to 1 would be equal in single precision.
         return member.unscaled(torch.cat(outputs).double())
 
     def scores(self, outputs: Tensor) -> Tensor:
-        """Answers from outputs in the units of the targets; the probabilities of a target of
-        several classes add up to 1."""
+        """Predictions from outputs in the units of the targets; the probabilities of a target with
+        several classes sum to 1."""
         encoder = self.encoder
         if self.calibration is not None:
             outputs = self.calibration.adjust(outputs, self.task)
@@ -178,14 +178,14 @@ class Loaded:
         return found
 
     def evaluate(self, samples: Samples, rows: Any = None) -> dict[str, float]:
-        """Every metric of the task over all samples, or over the rows given."""
+        """Every metric of the task over all samples, or over the given rows."""
         if samples.y is None:
             raise InputError("Samples without labels cannot be evaluated.")
         chosen = slice(None) if rows is None else torch.as_tensor(np.asarray(rows, np.int64))
         return self.measure(self.predict(samples)[chosen], samples.y[chosen])
 
     def coverage(self, scores: Tensor, y: Tensor, level: float = LEVEL) -> dict[str, float]:
-        """The share of rows whose truth lies in the interval, of every output that has one."""
+        """The share of rows with the true value in the interval, for every output that has one."""
         if self.calibration is None:
             return {}
         out = {}
@@ -204,7 +204,7 @@ class Loaded:
 
 
 def save_model(folder: str | Path, loaded: Loaded) -> None:
-    """Write a model; each file appears whole or not at all."""
+    """Write a model; each file is written atomically."""
     folder = Path(folder)
     if loaded.config.base == "custom":
         raise InputError(
@@ -244,7 +244,7 @@ def save_model(folder: str | Path, loaded: Loaded) -> None:
 
 
 def _learned(member: Member) -> dict[str, Any]:
-    """What makes the scheme of a network known elsewhere, where it was learned."""
+    """The definition of the scheme of a network, if it was learned, for use in other processes."""
     found = known_learned(member.model.config.structure.scheme)
     return {} if found is None else {"learned": found.to_dict()}
 
@@ -289,7 +289,7 @@ def load_model(folder: str | Path, device: torch.device | str = "cpu") -> Loaded
 def _member(
     content: dict[str, Any], tensors: dict[str, Tensor], device: torch.device | str
 ) -> Member:
-    """A network; its shape is compared with that of the weights before it is made."""
+    """Build a network; shapes are compared with those of the weights before it is allocated."""
     config = GPNNConfig.from_dict(content["config"])
     if "learned" in content:
         learned = LearnedScheme.from_dict(content["learned"]).scheme.name
@@ -299,7 +299,7 @@ def _member(
     if config.gpnn and config.parts != vocabulary.size + 1:
         raise InputError(f"{config.parts} parts in a vocabulary of {vocabulary.size} colours.")
     _check_size(config, tensors)
-    if config.base in (None, *BASES):  # the factory of a user may compute with what it makes
+    if config.base in (None, *BASES):  # a user-defined factory may compute with its tensors
         with torch.device("meta"), torch.random.fork_rng([]):
             _check_shapes(_made(config, vocabulary), tensors)
     with torch.random.fork_rng([]):
@@ -319,7 +319,7 @@ def _check_shapes(model: GPNN, tensors: Mapping[str, Tensor]) -> None:
 
 
 def _check_size(config: GPNNConfig, tensors: Mapping[str, Tensor]) -> None:
-    """Refuse numbers that no tensor of the file bears out, before anything of that size is made."""
+    """Reject sizes that exceed the number of weights, before anything of that size is allocated."""
     there = sum(value.numel() for value in tensors.values())
     sizes = {"hidden": config.hidden, "outputs": config.outputs, "features": config.features,
              "parts": config.parts if config.gpnn else 0, "edge_features": config.edge_features,
@@ -341,7 +341,7 @@ def _made(config: GPNNConfig, vocabulary: Vocabulary) -> GPNN:
 def _check_fit(
     encoder: Encoder, members: Sequence[Member], calibration: Calibration | None
 ) -> None:
-    """What the networks read and answer is what the encoder gives and names."""
+    """Raise unless inputs and outputs of the networks match the encoder."""
     wanted = len(encoder.outputs)
     for member in members:
         config = member.model.config
@@ -378,7 +378,7 @@ _CARD = Table(
     },
     {"sha256": Text(64), "calibration": Maybe(Table(more=Anything()))},
 )
-"""What ``model.json`` holds; the fields of the networks have rules of their own."""
+"""Schema of ``model.json``; the configurations of the networks are checked separately."""
 
 
 def _card(path: Path) -> dict[str, Any]:
@@ -418,13 +418,13 @@ def _card(path: Path) -> dict[str, Any]:
 
 
 def _digest(card: Mapping[str, Any]) -> str:
-    """A hash of everything else in the file."""
+    """A hash of the file content without the hash itself."""
     rest = {name: value for name, value in card.items() if name != "sha256"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def versions() -> dict[str, str]:
-    """What a model was made with."""
+    """Versions of the software that a model was made with."""
     from .. import __version__
 
     return {

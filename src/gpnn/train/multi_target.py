@@ -24,11 +24,11 @@ class GPNNMultiTarget(GPNNEstimator):
     """Predicts several targets for every graph. Arguments: see
     :class:`~gpnn.train.estimators.GPNNEstimator`, and
 
-    ``targets_``: every target with its classes, none for numbers.
+    ``targets_``: every target with its classes; an empty tuple for a numeric target.
 
-    Columns of texts and columns of 0 and 1 are classes, others are numbers, as in ``gpnn train``. A
-    cell that is missing (``None``, NaN or an empty text) teaches nothing, and a graph without any
-    is left out. Every target is scaled and measured on its own.
+    Columns of texts and columns of 0 and 1 are classes, all others are numbers, as in
+    ``gpnn train``. A missing cell (``None``, NaN or an empty text) does not contribute to the loss;
+    a graph without any target is left out. Every target is scaled and measured separately.
 
     >>> from gpnn import GPNNMultiTarget
     >>> y = {"boils": [65.0, 78.4, None], "toxic": ["yes", "no", "no"]}
@@ -44,14 +44,14 @@ class GPNNMultiTarget(GPNNEstimator):
         return tags
 
     def fit(self, X: Any, y: Any, parts: Any = None) -> GPNNMultiTarget:
-        """Learn from a list of graphs and a table of targets: a data frame, a dictionary of
-        columns, or rows of cells."""
+        """Fit to a list of graphs and a table of targets: a data frame, a dictionary of columns, or
+        rows of cells."""
         self._train(self.prepare(X, y, parts)[0])
         self._restore(self.model_)
         return self
 
     def prepare(self, X: Any, y: Any, parts: Any = None) -> tuple[Samples, dict[str, Any]]:
-        """The samples that ``fit`` trains on, and what it keeps with the model."""
+        """The samples that ``fit`` trains on, and the facts that it stores with the model."""
         raw = read_inputs(X)
         columns = read_targets(y, len(raw.graphs))
         if len(columns) < 2:
@@ -66,7 +66,7 @@ class GPNNMultiTarget(GPNNEstimator):
         self.targets_ = dict(zip(encoder.target_names, own, strict=True))
 
     def predict(self, X: Any) -> dict[str, NDArray[Any]]:
-        """Of every target the values, or the classes as texts, [graphs]."""
+        """The values of every target, or its classes as texts, [graphs]."""
         scores = self._by_target(X)
         return {
             name: np.array(classes)[scores[name].argmax(1)] if classes else scores[name]
@@ -74,12 +74,12 @@ class GPNNMultiTarget(GPNNEstimator):
         }
 
     def predict_proba(self, X: Any) -> dict[str, NDArray[np.float64]]:
-        """Of every target that is classes their probabilities, [graphs, classes]."""
+        """Class probabilities of every categorical target, [graphs, classes]."""
         scores = self._by_target(X)
         return {name: scores[name] for name, classes in self.targets_.items() if classes}
 
     def predict_interval(self, X: Any, level: float = 0.9) -> dict[str, NDArray[np.float64]]:
-        """Of every target that is a number the ends of an interval, [graphs, 2]; needs
+        """Lower and upper bound of an interval for every numeric target, [graphs, 2]; needs
         ``calibrate``."""
         scores = self._by_target(X)
         halves = dict(zip(self.model_.encoder.outputs, self._half_widths(level), strict=True))
@@ -91,7 +91,7 @@ class GPNNMultiTarget(GPNNEstimator):
         }
 
     def evaluate(self, X: Any, y: Any) -> dict[str, float]:
-        """Every metric, of all targets and of each, as ``gpnn train`` prints them."""
+        """Every metric, over all targets and for each target, as ``gpnn train`` prints them."""
         check_is_fitted(self, "model_")
         raw = read_inputs(X)
         raw = replace(raw, targets=self._columns(y, len(raw.graphs)))
@@ -102,7 +102,7 @@ class GPNNMultiTarget(GPNNEstimator):
         return encode(self._columns(y, count), self.model_.task, (), self.model_.encoder.mixed)[0]
 
     def _columns(self, y: Any, count: int) -> dict[str, NDArray[Any]]:
-        """The targets of the model, with classes that it knows."""
+        """The columns of the model's targets; unknown classes raise."""
         columns = read_targets(y, count)
         chosen = {name: columns[name] for name in self.targets_ if name in columns}
         if len(chosen) < len(self.targets_):
@@ -114,7 +114,7 @@ class GPNNMultiTarget(GPNNEstimator):
         return chosen
 
     def _by_target(self, X: Any) -> dict[str, NDArray[np.float64]]:
-        """Values [graphs], or probabilities [graphs, classes], of every target."""
+        """Values [graphs] or class probabilities [graphs, classes] of every target."""
         scores, at = self._scores(X), 0
         found = {}
         for name, classes in self.targets_.items():

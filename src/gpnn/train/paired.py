@@ -1,6 +1,6 @@
 r"""Paired differences of two models that were trained on the same folds with the same seeds.
 
-With differences :math:`d_k`, :math:`k = 1 … n`, of models that had :math:`r` validation samples per
+For differences :math:`d_k`, :math:`k = 1 … n`, of models with :math:`r` validation samples per
 training sample,
 
 .. math::
@@ -23,8 +23,8 @@ __all__ = ["holm", "paired", "student_p"]
 def paired(
     first: Sequence[float], second: Sequence[float], higher: bool, ratio: float = 0.0
 ) -> tuple[float, float | None]:
-    """Mean difference, positive where the first is better, and its standard error; ``None`` for a
-    single one."""
+    """Mean difference (positive where the first is better) and its standard error, which is
+    ``None`` for a single difference."""
     each = (1.0 if higher else -1.0) * (np.asarray(first, float) - np.asarray(second, float))
     if len(each) < 2:
         return float(each.mean()), None
@@ -32,7 +32,8 @@ def paired(
 
 
 def student_p(mean: float, error: float, freedom: int, sides: int = 1) -> float:
-    """The p-value of t = mean / error: that the truth is not above zero, or (2 sides) is zero."""
+    """The p-value of t = mean / error under the null hypothesis that the true mean is not above
+    zero (one-sided) or is zero (two-sided)."""
     from scipy.stats import t
 
     value = abs(mean) if sides == 2 else mean
@@ -42,7 +43,7 @@ def student_p(mean: float, error: float, freedom: int, sides: int = 1) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """p-values after Holm's correction, in their order."""
+    """p-values after Holm's correction, in the order given."""
     order = sorted(range(len(values)), key=lambda place: values[place])
     corrected, highest = [0.0] * len(values), 0.0
     for rank, place in enumerate(order):

@@ -1,4 +1,4 @@
-"""How many replicas of a peer fit on a device at once."""
+"""Number of replicas of a peer that fit on a device at once."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from .trainer import MANY_STEPS
 __all__ = ["most_replicas"]
 
 LIVE_TRAINED, LIVE_MEASURED = 8, 4
-"""Rows of the network's width that a cell keeps alive, per layer of a training step, and while
-nothing is learned."""
+"""Rows of the network's width that a cell keeps in memory, per layer of a training step, and in
+evaluation."""
 SHARE = 0.7
 ANY = 1_000_000
 
 
 def most_replicas(setup: Setup, replicas: Sequence[Replica], schedule: Schedule) -> int:
-    """The replicas of one piece, at least 1: by the cells of a large batch, and by those of the
-    sample over which statistics are taken, within a share of all memory of the device: the answer
-    must be the same when a run is resumed. Without a peer, or a GPU, there is no limit."""
+    """Maximum number of replicas trained at once, at least 1. It follows from the cells of a large
+    batch and of the sample for batch statistics, within a share of the total memory of the device
+    (not of the free memory, so that the result is the same when a run is resumed). Without a peer,
+    or a GPU, there is no limit."""
     cells = setup.prepared.cells if setup.config.peer is not None else None
     if cells is None or not torch.cuda.is_available():
         return ANY

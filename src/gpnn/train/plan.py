@@ -1,4 +1,4 @@
-"""Which graphs every replica sees in every step, settled before the first."""
+"""The graphs that every replica sees in every step, planned before training."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .replica import IntArray, Replica, Schedule
 __all__ = ["Plan", "make_plan"]
 
 MEASURED = 512
-"""Graphs of one replica that are measured at a time, at most."""
+"""Maximum number of graphs of one replica that are measured at a time."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class Plan:
     """Numbers of graphs, -1 for none.
 
     Attributes:
-        train: [epochs · steps, R, B]; one row for all steps in a node task.
-        steps: of an epoch.
-        sample: the graphs over which statistics are taken before measuring, [R, S].
+        train: training graphs, [epochs · steps, R, B]; one row for all steps in a node task.
+        steps: steps per epoch.
+        sample: the graphs for batch statistics before measuring, [R, S].
         measure: the graphs measured after an epoch, [parts, R, M].
-        valid, test: which of the things measured belong to which set, bool [R, things]: graphs in
-            the order of ``measure``, or vertices.
-        labels: in a node task, the vertices that train, bool [R, vertices]; else ``None``.
+        valid, test: which measured items belong to the validation and test part, bool [R, items]:
+            graphs in the order of ``measure``, or vertices.
+        labels: in a node task, the training vertices, bool [R, vertices]; else ``None``.
     """
 
     train: Tensor
@@ -42,7 +42,7 @@ class Plan:
 
 
 def make_plan(replicas: Sequence[Replica], schedule: Schedule, vertices: int | None) -> Plan:
-    """The plan of a set of replicas; ``vertices`` is their number in a node task."""
+    """The plan of a set of replicas; ``vertices`` is the number of vertices in a node task."""
     if vertices is not None:
         once = torch.zeros(1, len(replicas), 1, dtype=torch.int32)
         masks = (
@@ -73,7 +73,7 @@ def make_plan(replicas: Sequence[Replica], schedule: Schedule, vertices: int | N
 
 
 def _stream(replicas: Sequence[Replica], schedule: Schedule, steps: int) -> NDArray[np.int32]:
-    """The graphs of every step, [epochs · steps, R, B]; replicas of one origin see the same."""
+    """The graphs of every step, [epochs · steps, R, B]; the same for replicas of one origin."""
     alike: dict[tuple[int, bytes], list[int]] = {}
     for r, one in enumerate(replicas):
         alike.setdefault(one.origin, []).append(r)

@@ -1,4 +1,4 @@
-"""Halve the step size of a replica that has stopped getting better."""
+"""Halve the step size of a replica that has stopped improving."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ __all__ = ["Plateau"]
 
 
 class Plateau:
-    """Per replica: after more than ``patience`` epochs in a row without a better one, half the step
-    size.
+    """Halves the step size of a replica after more than ``patience`` consecutive epochs without
+    improvement.
 
-    It only uses the device, so that it can be captured.
+    All operations run on the device, so that they can be captured.
 
     Args:
-        checked: whether a replica has a validation part, [R]; without one it never does that.
+        checked: whether a replica has a validation part, [R]; without one its step size is never
+            halved.
 
     Attributes:
-        best: the best value so far, larger being better, [R]; ``since``: epochs since then, [R].
+        best: the best value so far (larger is better), [R]; ``since``: epochs since then, [R].
     """
 
     def __init__(self, adam: StackedAdamW, checked: Tensor, patience: int) -> None:
@@ -31,7 +32,7 @@ class Plateau:
         self.since = torch.zeros_like(checked, dtype=torch.int64)
 
     def update(self, value: Tensor) -> None:
-        """After an epoch; a value that is NaN is no better."""
+        """Call after an epoch. NaN does not count as an improvement."""
         better = value > self.best
         self.best.copy_(torch.where(better, value, self.best))
         self.since.copy_(torch.where(better, 0, self.since + self.checked))

@@ -1,4 +1,4 @@
-"""What is trained side by side, for how long, and what comes of it."""
+"""Replicas trained side by side, their schedule, and the resulting curves."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 SAMPLED = 1_024
-"""Training graphs over which statistics are taken before a network is measured, at most."""
+"""Maximum number of training graphs for batch statistics before a network is measured."""
 
 
 class Paused(Exception):
-    """Training was ended before its last epoch because ``progress`` said so."""
+    """Training ended before its last epoch because ``progress`` returned ``False``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +33,9 @@ class Replica:
     Attributes:
         train, valid, test: numbers of graphs (of vertices in a node task); ``valid`` and ``test``
             may be empty. ``valid`` chooses the epoch; ``test`` is measured after every epoch.
-        seed: of weights, order of batches and dropout.
-        lr, weight_decay, dropout: of this model alone. The decay is decoupled and shrinks weight
-            matrices alone.
+        seed: random seed for weights, batch order and dropout.
+        lr, weight_decay, dropout: of this model only. The decay is decoupled and applies only to
+            weight matrices.
     """
 
     train: IntArray
@@ -55,30 +55,31 @@ class Replica:
 
     @property
     def origin(self) -> tuple[int, bytes]:
-        """Seed and training part. Replicas that have both in common start from the same weights and
-        see the same batches, whatever else they differ in."""
+        """Seed and training part. Replicas that share both start from the same weights and see the
+        same batches, whatever their other settings are."""
         return self.seed, self.train.tobytes()
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and in what steps a set of replicas is trained.
+    """Number of epochs, batches and step sizes of a set of replicas.
 
     Attributes:
-        epochs: how many, at most.
-        batch_size: graphs in a batch, at most.
+        epochs: maximum number of epochs.
+        batch_size: maximum number of graphs in a batch.
         halve_every: epochs after which the step size is halved, or ``None`` for never.
         cosine: whether the step size falls to zero along a cosine.
         warmup: epochs over which the step size first rises from near zero.
-        plateau: a replica halves its step size after more than so many epochs without a better one
-            on the validation part, as PyTorch's ``ReduceLROnPlateau`` does; ``None``: never.
-        steps: random batches that make an epoch; ``None``: one pass, in batches that differ by at
-            most one graph. A node task takes one step with the whole graph, unless ``fanout`` says
-            otherwise.
-        patience: epochs without a better one on the validation part after which a replica stops;
+        plateau: a replica halves its step size after more than this number of epochs without
+            improvement on the validation part, as PyTorch's ``ReduceLROnPlateau`` does; ``None``:
+            never.
+        steps: random batches per epoch; ``None``: one pass, in batches whose sizes differ by at
+            most one graph. A node task takes one step with the whole graph, unless ``fanout`` is
+            given.
+        patience: epochs without improvement on the validation part after which a replica stops;
             ``None``: never.
-        fanout: for vertices of one large graph, batches are blocks with so many neighbours, see
-            :mod:`gpnn.nn.sampled`; ``None``: the whole graph.
+        fanout: for vertices of one large graph, batches are blocks with this number of neighbours,
+            see :mod:`gpnn.nn.sampled`; ``None``: the whole graph.
     """
 
     epochs: int = 200
@@ -119,24 +120,24 @@ class Schedule:
         return self.steps or -(-len(replica.train) // self.batch_size)
 
     def batches(self, replica: Replica, epoch: int, steps: int) -> list[IntArray]:
-        """The graphs of every step of an epoch; they depend on the replica's origin, the epoch and
-        the number of steps alone."""
+        """The graphs of every step of an epoch; they depend only on the replica's origin, the epoch
+        and the number of steps."""
         ends = np.cumsum(self.sizes(replica, steps))
         return np.split(self.order(replica, epoch, steps), ends[:-1])
 
     def sizes(self, replica: Replica, steps: int) -> IntArray:
-        """The graphs in the batch of every step, the same in every epoch, [steps]."""
+        """Number of graphs in the batch of every step, the same in every epoch, [steps]."""
         count = len(replica.train)
         if self.steps is not None:
             return np.full(steps, min(self.batch_size, count))
         return count // steps + (np.arange(steps) < count % steps)
 
     def sample(self, replica: Replica) -> IntArray:
-        """Training graphs over which statistics are taken, the same every time."""
+        """Training graphs for batch statistics, the same every time."""
         return np.random.default_rng(replica.seed).permutation(replica.train)[:SAMPLED]
 
     def order(self, replica: Replica, epoch: int, steps: int) -> IntArray:
-        """The batches of an epoch, one after another."""
+        """The batches of an epoch, concatenated."""
         rng = np.random.default_rng((replica.seed, epoch))
         if self.steps is None:
             return rng.permutation(replica.train)
@@ -147,17 +148,18 @@ class Schedule:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """What was measured after every epoch, by replica.
+    """Measurements after every epoch, by replica.
 
     Attributes:
         metric: the task's first metric: ``accuracy``, ``roc_auc``, ``mae`` or ``scaled_mae``.
         loss: mean training loss, [replicas, epochs].
-        valid, test: that metric, NaN where a replica has no such samples, [replicas, epochs].
-        measured: every metric of the validation part, ``loss`` among them, by name.
-        parameters: of one model.
-        seconds: of training and measuring, preparation left out.
-        device: what it ran on, in words.
-        about: further facts that belong to a record of the run.
+        valid, test: that metric on the validation and test part, NaN where a replica has no such
+            samples, [replicas, epochs].
+        measured: every metric of the validation part, including ``loss``, by name.
+        parameters: number of parameters of one model.
+        seconds: time for training and measuring, without preparation.
+        device: name of the device.
+        about: further facts for the record of the run.
     """
 
     metric: str
@@ -172,7 +174,8 @@ class Curves:
 
     @classmethod
     def join(cls, pieces: Sequence[Curves], places: Sequence[Sequence[int]]) -> Curves:
-        """Curves of sets that were trained apart, each with the places of its replicas in all."""
+        """Join the curves of separately trained sets; ``places`` holds the indices of the replicas
+        of each set."""
         if len(pieces) == 1 and list(places[0]) == list(range(len(pieces[0].loss))):
             return pieces[0]
         order = np.argsort(np.concatenate([np.asarray(one) for one in places]))
@@ -191,7 +194,7 @@ class Curves:
 
 
 def best_epoch(curve: FloatArray, metric: str) -> int:
-    """The epoch (from 0) at which a curve is best; among equals (to 12 decimals) the earliest."""
+    """The epoch (from 0) at which a curve is best; the earliest of values equal to 12 decimals."""
     if np.isnan(curve).all():
         raise InputError("A curve holds no number: the part it was measured on is empty or single.")
     curve = np.round(curve, 12)

@@ -1,6 +1,6 @@
-"""The partitions that ``scheme="auto"`` may choose from: schemes and combinations of them, times
-interactions, radius and distances, as far as the data can carry them. Every part must be met in
-enough graphs, and the classes of pairs must be affordable; both are counted here, without training.
+"""The partitions that ``scheme="auto"`` chooses from: schemes and combinations of them, times
+interactions, radius and distances, as far as the data support them. Every part must occur in
+enough graphs, and the classes of pairs must be affordable. Both are counted here, without training.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ SCHEMES = (
 )  # fmt: skip
 INTERACTIONS = ("edges", "cross", "pairs")
 REACHES = ((1, False), (3, True))
-"""Radius of the neighbourhoods, and whether hop distances count."""
+"""Radius of the neighbourhoods, and whether hop distances are used."""
 
 MET, RARE = 5, 0.05
-"""A part must be met in so many graphs; this share of the vertices may lie in others."""
+"""Minimum number of graphs in which a part must occur; maximum share of vertices in rarer parts."""
 AFFORDABLE = 1_000
-"""Tuples of Equation 2 per graph, at most."""
+"""Maximum number of tuples of Equation 2 per graph."""
 COUNTED = 500
-"""Graphs over which tuples are counted, at most."""
+"""Maximum number of graphs over which tuples are counted."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Candidate:
 
     Attributes:
         options: fields of the network; ``gpnn`` is ``False`` for the base alone.
-        parts: in the training and validation samples.
-        rare: share of their vertices in parts that fewer than five graphs have.
-        tuples: of Equation 2 per graph: the cost of the look-up.
-        refused: why the data cannot carry it, or "".
+        parts: number of parts in the training and validation samples.
+        rare: share of their vertices in parts that occur in fewer than five graphs.
+        tuples: tuples of Equation 2 per graph: the cost of the look-up.
+        refused: why the data do not support it, or "".
     """
 
     options: Mapping[str, Any]
@@ -66,7 +66,7 @@ class Candidate:
 
     @property
     def complexity(self) -> tuple[int, ...]:
-        """Simpler candidates have smaller ones."""
+        """Sort key: smaller for simpler candidates."""
         if not self.options["gpnn"]:
             return (0,)
         order = ("cross", "edges", "pairs").index(self.options["interactions"])
@@ -75,7 +75,7 @@ class Candidate:
 
 @dataclass
 class _Counting:
-    """What candidates of one dataset share: graphs, smallest radius, partitions by scheme."""
+    """Shared by the candidates of one dataset: graphs, smallest radius, partitions by scheme."""
 
     samples: Samples
     pool: NDArray[np.int64]
@@ -85,7 +85,7 @@ class _Counting:
     seen: dict[bytes, str] = field(default_factory=dict)
 
     def partition(self, scheme: str) -> Partition | str:
-        """The parts of a scheme, or why there are none of its own."""
+        """The partition of a scheme, or why it fails or duplicates that of another scheme."""
         if scheme not in self.cuts:
             try:
                 cut = partition(self.samples.graphs, scheme)
@@ -99,7 +99,7 @@ class _Counting:
         return self.cuts[scheme]
 
     def rare(self, cut: Partition) -> tuple[int, float]:
-        """Parts of the pool, and the share of its vertices in parts that few graphs have."""
+        """Number of parts in the pool, and the share of its vertices in parts of few graphs."""
         graphs, inside = self.samples.graphs, np.zeros(len(self.samples), np.bool_)
         inside[self.pool] = True
         node = self.samples.task.node_level
@@ -112,7 +112,7 @@ class _Counting:
         return len(np.unique(own)), float(few)
 
     def tuples(self, cut: Partition, options: Mapping[str, Any]) -> float:
-        """Tuples of Equation 2 per graph, of the first graphs."""
+        """Mean number of tuples of Equation 2 per graph, over the first graphs."""
         graphs = self.samples.graphs
         count = min(COUNTED, len(graphs))
         some = np.arange(graphs.num_nodes) < graphs.ptr[count]
@@ -131,8 +131,8 @@ class _Counting:
 def candidates(
     samples: Samples, pool: NDArray[np.int64], model: Mapping[str, Any]
 ) -> list[Candidate]:
-    """The base, ``trivial``, and every other candidate: those that the data can carry, then those
-    refused. What ``model`` says of interactions, d or distances is fixed.
+    """The base, ``trivial``, and every other candidate: first those that the data support, then
+    those refused. Interactions, d and distances are fixed where ``model`` sets them.
 
     Args:
         pool: the training and validation samples.
@@ -141,7 +141,7 @@ def candidates(
     reaches = sorted(
         {(model.get("d", d), model.get("distances", far)) for d, far in REACHES}
     )  # fmt: skip
-    if not samples.task.node_level:  # of one graph, test vertices are part of the structure
+    if not samples.task.node_level:  # in a single graph, test vertices are part of the structure
         inside = np.zeros(len(samples), np.bool_)
         inside[pool] = True
         samples, pool = samples.take(inside), np.arange(len(pool))

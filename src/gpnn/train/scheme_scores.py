@@ -1,11 +1,11 @@
-"""Partitions measured without training a network: what a scheme does to a dataset, and how much of
-the target its part histogram explains.
+"""Partitions measured without training a network: statistics of a scheme on a dataset, and how much
+of the target its part histogram explains.
 
-The histogram of a graph counts its vertices by part. A linear model of it (a ridge regression, or a
-logistic regression of classes) predicts the target of graphs that it was not fitted on, in five
-folds over training and validation graphs; test graphs are never looked at. Of a vertex, its own
-part and the counts of its neighbours' parts are read. ``trivial`` has one part, so its score is
-that of the number of vertices: what a scheme adds to it is what its parts add.
+The histogram of a graph counts its vertices by part. A linear model of it (ridge regression, or
+logistic regression for classes) predicts the target of held-out graphs, in five folds over the
+training and validation graphs; test graphs are never used. In a node task the model reads the part
+of a vertex and the counts of its neighbours' parts. ``trivial`` has one part, so its score is that
+of the number of vertices; what another scheme scores above it comes from its parts.
 """
 
 from __future__ import annotations
@@ -35,28 +35,30 @@ CANDIDATES = (
     "trivial", "degree", "core", "core-degree", "core-onion", "triangle", "wl-2", "ego-1",
     "core-degree+triangle",
 )  # fmt: skip
-"""The schemes that are measured where none is named."""
+"""Schemes measured by default."""
 
 COLUMNS = 64
-"""Parts that the linear model reads at most: the most frequent ones."""
+"""Maximum number of parts that the linear model reads: the most frequent ones."""
 TARGETS = 12
-"""Targets that are predicted at most: those with the most labels."""
+"""Maximum number of targets that are predicted: those with the most labels."""
 FOLDS = 5
 
 
 @dataclass(frozen=True)
 class SchemeScore:
-    """What a scheme does to a dataset.
+    """Statistics of a scheme on a dataset.
 
     Attributes:
         scheme: its name.
-        parts: in the training graphs; ``largest``: share of the vertices in the largest part.
-        cross: share of the edges that lead to another part.
+        parts: number of parts in the training graphs; ``largest``: share of the vertices in the
+            largest part.
+        cross: share of the edges between different parts.
         unseen: share of the validation vertices in parts that no training graph has.
-        classes: of pairs, after every round.
-        tuples: summed over by Equation 2 for all classes of all rounds: the cost of the look-up.
-        explained: score of the part histogram on held-out graphs; ``metric`` says which.
-        seconds: to measure all this.
+        classes: number of classes of pairs after every round.
+        tuples: tuples that Equation 2 sums over for all classes of all rounds: the cost of the
+            look-up.
+        explained: score of the part histogram on held-out graphs; ``metric``: name of the score.
+        seconds: time to measure all this.
         reason: why the scheme cannot be used here, or "".
     """
 
@@ -84,7 +86,7 @@ def score_schemes(
     layers: int = 3,
     seed: int = 0,
 ) -> Iterator[SchemeScore]:
-    """Measure schemes one after another; one that is refused (too costly, say) has a reason."""
+    """Measure schemes one by one; a scheme that cannot be used (too costly, say) has a reason."""
     split = make_split(samples, seed)
     seen = np.concatenate([split.train, split.valid])
     for scheme in schemes:
@@ -115,8 +117,9 @@ def score_schemes(
 
 
 def part_histogram(samples: Samples, found: Partition) -> Floats:
-    """Vertices of every graph by part, the most frequent parts and all others together,
-    [graphs, columns]; of vertices their own part and those of their neighbours."""
+    """Number of vertices of every graph by part, with one column per frequent part and one for all
+    others, [graphs, columns]; in a node task, the part of every vertex (one-hot) and the counts of
+    its neighbours' parts."""
     frequent = np.sort(np.argsort(-found.sizes, kind="stable")[:COLUMNS])
     column = np.full(found.num_parts, len(frequent), np.int64)
     column[frequent] = np.arange(len(frequent))
@@ -134,8 +137,8 @@ def part_histogram(samples: Samples, found: Partition) -> Floats:
 def explained(
     samples: Samples, features: Floats, chosen: Ints, seed: int = 0
 ) -> tuple[str, float | None]:
-    """``(metric, score)`` of a linear model on held-out samples among those chosen: R² of a
-    regression, ROC-AUC of two classes, accuracy of more; the mean over several targets."""
+    """``(metric, score)`` of a linear model in cross-validation on the chosen samples: R² for
+    regression, ROC-AUC for two classes, accuracy for more; averaged over several targets."""
     assert samples.y is not None
     y, x = samples.y.numpy()[chosen], features[chosen]
     if samples.task.has_classes:
@@ -152,7 +155,8 @@ def explained(
 
 
 def _held_out(x: Floats, y: NDArray[Any], metric: str, seed: int) -> float | None:
-    """The mean score over the folds; ``None`` where there are too few samples of a class."""
+    """The mean score over the folds; ``None`` where there are too few samples, or where fewer than
+    two classes or values remain."""
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
     from sklearn.pipeline import make_pipeline
@@ -175,7 +179,7 @@ def _held_out(x: Floats, y: NDArray[Any], metric: str, seed: int) -> float | Non
 
 
 def _vertices(samples: Samples, chosen: Ints) -> NDArray[np.bool_]:
-    """The vertices of the samples chosen."""
+    """Mask of the vertices of the chosen samples."""
     inside = np.zeros(len(samples), np.bool_)
     inside[chosen] = True
     return inside if samples.task.node_level else inside[samples.graphs.graph_of]

@@ -1,7 +1,7 @@
 """The log of a search: every trial of every rung, one JSON line each, in ``trials.jsonl``.
 
-The first line says what is searched; a folder holds one search. The file is replaced as a whole
-after every training, so that a search that was killed resumes with what was finished.
+The first line describes the search; a folder holds one search. The file is replaced as a whole
+after every training, so that an interrupted search resumes after the last finished training.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ class Trial:
     """A setting that was trained for the epochs of a rung.
 
     Attributes:
-        number: of the setting, from 1; ``rung``: from 1; ``epochs``: of this rung.
-        values: of the fields searched.
-        value, std: of the validation metric over the models, at ``epoch``; ``None`` if it failed.
-        parameters: of one model; seconds: of the training, shared by the trials trained with it.
+        number: number of the setting, from 1; ``rung``: from 1; ``epochs``: epochs of this rung.
+        values: values of the fields searched.
+        value, std: mean and standard deviation of the validation metric over the models, at
+            ``epoch``; ``None`` if the trial failed.
+        parameters: parameters of one model; ``seconds``: training time, shared by the trials that
+            were trained together.
         reason: why it failed, or "".
-        models: the value of every model, whose mean ``value`` is.
+        models: the value of every model; ``value`` is their mean.
     """
 
     number: int
@@ -55,8 +57,8 @@ class Trial:
 
 @contextmanager
 def search_folder(folder: Path, fresh: bool, *more: str) -> Iterator[None]:
-    """The folder of a search, for one process at a time; ``fresh`` forgets what it holds, ``more``
-    names files beside the log."""
+    """Lock the folder of a search for one process. ``fresh`` deletes the log, checkpoints and the
+    further files named in ``more``."""
     with locked(folder / "search.lock", wait=False) as mine:
         if not mine:
             raise InputError(
@@ -70,7 +72,7 @@ def search_folder(folder: Path, fresh: bool, *more: str) -> Iterator[None]:
 
 
 class TrialLog:
-    """The trials of a folder; ``about`` is what makes the search this search and no other."""
+    """The trials of a folder; ``about`` holds the settings that identify the search."""
 
     def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
         self.path = folder / LOG
@@ -92,12 +94,12 @@ class TrialLog:
             )
 
     def find(self, number: int, rung: int) -> Trial | None:
-        """A trial that is finished."""
+        """The finished trial of a setting in a rung, or ``None``."""
         return next((t for t in self.trials if (t.number, t.rung) == (number, rung)), None)
 
     def add(self, trials: Sequence[Trial]) -> None:
-        """Keep trials that are finished, wherever they were; lines are in the order of rungs and
-        numbers, whichever trial was finished first."""
+        """Add finished trials and write the log. Lines are sorted by rung and number, whichever
+        trial was finished first."""
         for trial in trials:
             _TRIAL.read("", asdict(trial))
         self.trials = sorted([*self.trials, *trials], key=lambda trial: (trial.rung, trial.number))

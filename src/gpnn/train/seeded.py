@@ -1,4 +1,4 @@
-"""Starting weights from a seed, without the random state that threads share; or none at all."""
+"""Initial weights from a seed without torch's global random state, or no weights at all."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ DRAWS = frozenset(
         Tensor.uniform_,
     ]
 )
-"""What networks draw their weights with, as torch hands it over (the rest of ``nn.init`` ends in
-these); a draw by another name would miss the seed."""
+"""Functions with which networks draw their weights, as torch passes them to the mode (the rest of
+``nn.init`` calls these). A draw by any other function would ignore the seed."""
 
 
 class Seeded(TorchFunctionMode):
-    """In this block, weights are drawn from a generator of their own.
+    """In this block, weights are drawn from a separate generator.
 
-    They are the numbers that follow ``torch.manual_seed(seed)``. That call sets one state for all
-    threads, and for the GPU; this block concerns the thread that enters it alone. Without a seed
+    The numbers are the same as after ``torch.manual_seed(seed)``. That call sets one state for all
+    threads, and for the GPU; this block affects only the thread that enters it. Without a seed
     nothing is drawn.
     """
 
@@ -55,10 +55,10 @@ class Seeded(TorchFunctionMode):
 
 @contextmanager
 def undrawn() -> Iterator[None]:
-    """Networks that are made in this block have shapes and no weights; nothing is allocated.
+    """Networks created in this block have shapes but no weights; nothing is allocated.
 
-    Without this, torch draws on its meta device by way of its compiler. To import that takes
-    seconds, and fails where two threads do so at once.
+    Without this, torch draws on its meta device through its compiler. Importing the compiler takes
+    seconds, and fails if two threads do so at once.
     """
     with torch.device("meta"), Seeded(None):
         yield

@@ -1,4 +1,4 @@
-"""What the models of a training share: samples, shape of network, parts; and where each starts."""
+"""Samples, network configuration and parts shared by the models of a training; initial networks."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ CPU = torch.device("cpu")
 
 
 def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GPNNConfig:
-    """The shape of a network for these samples; ``options`` are fields of it to choose freely.
+    """The configuration of a network for these samples; ``options`` are fields chosen by the user.
 
-    Where they are not given, the base is GINE if edges have labels or features and GIN else, and
-    dropout is 0.5, or 0 where a target is a number. Vertices with float features get the plain
-    shape, the base as PyG stacks it under a linear head, unless ``walks`` or ``join="inside"`` ask
-    for an encoder.
+    By default the base is GINE if edges have labels or features and GIN otherwise, and dropout is
+    0.5, or 0 where a target is a number. Node tasks with float features get the plain architecture,
+    the base as PyG stacks it with a linear head, unless ``walks`` or ``join="inside"`` require an
+    encoder.
     """
     encoder, task = samples.encoder, samples.task
     decided = {
@@ -83,7 +83,7 @@ def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GP
 
 
 def named_model(name: str) -> dict[str, Any]:
-    """The options that the name of a model stands for: ``gpnn``, a peer with its options, such as
+    """The options for a model given by name: ``gpnn``, a peer with its options, such as
     ``cin:rings=8``, or a base GNN alone."""
     if name == "gpnn":
         return {}
@@ -96,8 +96,8 @@ def named_model(name: str) -> dict[str, Any]:
 
 
 def base_alone(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a model; those of a base alone partition into one part, which costs nothing,
-    and count no components."""
+    """The options of a model. For a base alone (``gpnn=False``) the graphs are partitioned into one
+    part, which costs nothing, and components are not counted."""
     if options.get("gpnn", True):
         return dict(options)
     structure, rest = Structure.split(options)
@@ -112,15 +112,16 @@ def base_alone(options: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """Samples and a shape of network, shared by all replicas.
+    """Samples and a network configuration, shared by all replicas.
 
-    The vocabulary holds the colours of all graphs, so that all replicas have the same shape. What
-    a replica does not meet in training starts at zero in it, like the part reserved for unseen
-    colours, and stays there; a model that is kept knows its own colours alone (:meth:`own_parts`).
+    The vocabulary holds the colours of all graphs, so that all replicas have the same shape.
+    Weights of colours that a replica does not see in training start at zero, like those of the part
+    reserved for unseen colours, and stay zero. A model that is kept has only the colours of its
+    training graphs (:meth:`own_parts`).
 
     Attributes:
-        base: a base GNN of the user's own, or ``None``.
-        balanced: whether classes weigh the same in the loss, however often they occur.
+        base: a user-defined base GNN, or ``None``.
+        balanced: whether all classes have equal weight in the loss, whatever their frequency.
     """
 
     samples: Samples
@@ -136,18 +137,18 @@ class Setup:
 
     @property
     def learned(self) -> int:
-        """Parts that are to be learned; 0 where the scheme is fixed."""
+        """Number of parts to learn; 0 where the scheme is fixed."""
         return learned_parts(self.config.structure.scheme) if self.config.gpnn else 0
 
     @property
     def stackable(self) -> bool:
-        """Whether several networks can be made one: all but those around a user's module."""
+        """Whether several networks can be stacked: all except those with a user-defined module."""
         config = self.config
         return config.base is None or config.base in BASES or config.peer is not None
 
     @cached_property
     def prepared(self) -> Prepared:
-        """Graphs for batches that are put together on the CPU."""
+        """Graphs for batches that are collated on the CPU."""
         return prepare_samples(self.samples, self.config, self.vocabulary, self.samples.y)
 
     @cached_property
@@ -155,19 +156,19 @@ class Setup:
         return {}
 
     def resident(self, device: torch.device) -> Resident:
-        """Graphs for batches that are put together on a device; laid out once, on the CPU, and sent
-        to a device once."""
+        """Graphs for batches that are assembled on a device; laid out once, on the CPU, and sent to
+        each device once."""
         if device not in self._residents:
             laid = build_resident(self.prepared, self.config)
             self._residents[device] = laid if device == CPU else self.resident(CPU).to(device)
         return self._residents[device]
 
     def network(self, replica: Replica, dtype: torch.dtype = torch.float32) -> GPNN:
-        """The network a replica starts from; its weights depend on seed and training part alone."""
+        """The initial network of a replica; its weights depend only on seed and training part."""
         base = copy.deepcopy(self.base)
         config = replace(self.config, dropout=replica.dropout)
         with ExitStack() as block:
-            if not self.stackable:  # a user's module may draw by any name
+            if not self.stackable:  # a user-defined module may draw with any function
                 block.enter_context(torch.random.fork_rng([]))
                 torch.manual_seed(replica.seed)
             block.enter_context(Seeded(replica.seed))
@@ -187,12 +188,12 @@ class Setup:
         return net.to(dtype)
 
     def own_parts(self, replica: Replica) -> Tensor:
-        """Numbers of the parts that a replica's training graphs have, the reserved one last."""
+        """Numbers of the parts in a replica's training graphs, the reserved part last."""
         seen = (~self._unseen(replica)).nonzero().flatten()
         return torch.cat([seen, torch.tensor([self.config.parts - 1])])
 
     def own_vocabulary(self, replica: Replica) -> Vocabulary:
-        """The colours of a replica's training graphs, and the pairs of them that meet."""
+        """The colours of a replica's training graphs, and the pairs of colours of their edges."""
         if self.task.node_level:
             return self.vocabulary
         graphs = self.samples.graphs
@@ -206,7 +207,7 @@ class Setup:
         return Vocabulary(self.cut.scheme.name, self.cut.parts[seen], np.unique(keys))
 
     def scaling(self, replica: Replica) -> tuple[Tensor, Tensor]:
-        """Shift and scale of targets that are numbers over the training part, else 0 and 1."""
+        """Shift and scale of numeric targets over the training part, else 0 and 1."""
         y = self.samples.y
         assert y is not None
         if not self.task.scaled:
@@ -223,12 +224,12 @@ class Setup:
 
     @property
     def binary(self) -> Tensor | None:
-        """Of a mixed task, which outputs are of two classes."""
+        """Which outputs of a mixed task are logits of a class, not numbers."""
         return torch.tensor(self.samples.encoder.binary) if self.task is Task.MIXED else None
 
     def class_weights(self, replica: Replica) -> Tensor | None:
-        """n / (k n_c) for class c of k over the n training labels: of the classes, [classes], or of
-        0 and 1 in every output, [2, outputs]; 1 for numbers and for what does not occur."""
+        """n / (k n_c) for class c of k over the n training labels: one weight per class, [classes],
+        or weights of 0 and 1 for every output, [2, outputs]; 1 for numbers and absent classes."""
         if not self.balanced:
             return None
         assert self.samples.y is not None
@@ -246,8 +247,8 @@ class Setup:
         return {}
 
     def _met(self, replica: Replica) -> tuple[Tensor, NDArray[np.bool_]]:
-        """Parts that no training graph has, and the vertices of training graphs; many replicas
-        share a training part."""
+        """Masks of the parts that no training graph has, and of the vertices of training graphs;
+        cached, because many replicas share a training part."""
         key = replica.train.tobytes()
         if key not in self._known:
             graphs = self.samples.graphs
@@ -262,7 +263,7 @@ class Setup:
         return self._known[key]
 
     def _unseen(self, replica: Replica) -> Tensor:
-        """Which parts no training graph has, [parts]; the reserved one counts as unseen."""
+        """Mask of the parts that no training graph has, [parts]; includes the reserved part."""
         return self._met(replica)[0]
 
     def training_vertices(self, replica: Replica) -> NDArray[np.bool_]:
@@ -270,7 +271,8 @@ class Setup:
 
     @torch.no_grad()
     def _forget_labels(self, net: GPNN, replica: Replica) -> None:
-        """Labels that no training graph has start (and so stay) at zero, like the reserved ones."""
+        """Set the embeddings of labels that no training graph has to zero, like those reserved for
+        unseen labels; they then stay zero."""
         samples = self.samples
         if self.task.node_level:
             return
@@ -307,7 +309,7 @@ def _zero_absent(table: Tensor, codes: Tensor, first: int) -> None:
 def prepare_samples(
     samples: Samples, config: GPNNConfig, vocabulary: Vocabulary | None, y: Tensor | None = None
 ) -> Prepared:
-    """Samples as the network of a configuration reads them."""
+    """Prepare samples for the network of a configuration."""
     if isinstance(samples, PreparedSamples):
         return samples.prepared(config.structure, vocabulary, y)
     graphs, structure = samples.graphs, config.structure
@@ -347,7 +349,7 @@ def set_up(
 
     Args:
         model: fields of :class:`~gpnn.nn.config.GPNNConfig`; ``base`` may be a module.
-        balanced: whether classes weigh the same in the loss, however often they occur.
+        balanced: whether all classes have equal weight in the loss, whatever their frequency.
     """
     if samples.y is None:
         raise InputError("Training needs labels.")
@@ -392,12 +394,13 @@ def _names_structure(options: Mapping[str, Any]) -> bool:
 
 
 def _read_scheme(structure: Structure) -> str:
-    """The scheme under which graphs are prepared: of one that is to be learned, what it reads."""
+    """The scheme with which graphs are prepared: ``profile``, the input of a learned scheme, or the
+    scheme itself."""
     return "profile" if learned_parts(structure.scheme) else structure.scheme
 
 
 def _check(replica: Replica, count: int) -> None:
-    """Numbers beyond the samples would be read as padding, or stop the device."""
+    """Raise for sample numbers out of range: they would be read as padding or crash the device."""
     for part in ("train", "valid", "test"):
         ids = getattr(replica, part)
         wrong = ids[(ids < 0) | (ids >= count)]

@@ -11,14 +11,15 @@ __all__ = ["shapley"]
 
 
 def shapley(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    r"""The mean gain that every player brings, over all orders in which players can join.
+    r"""Mean marginal contribution of every player, over all orders in which players can join.
 
     .. math::
         \phi_j = \sum_{S \not\ni j} \frac{|S|! \, (k - |S| - 1)!}{k!} \,
         \big(v(S \cup \{j\}) - v(S)\big), \qquad \sum_j \phi_j = v(\text{all}) - v(\varnothing)
 
     Args:
-        values: v of every set of the k players, [2^k]; bit j of the place says whether j is in.
+        values: v of every subset of the k players, [2^k]; player j is in the subset if bit j of
+            the index is set.
     """
     players = len(values).bit_length() - 1
     number = np.arange(len(values))

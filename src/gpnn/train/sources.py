@@ -1,9 +1,9 @@
-"""Where the training loop takes its batches from.
+"""Sources of batches for the training loop.
 
-A source knows which graphs every replica sees in every step, and puts them together: on the CPU
+A source knows which graphs every replica sees in every step, and collates them: on the CPU
 (:class:`HostSource`), or on the device by index arithmetic (:class:`ResidentSource`), where the
 whole step can be captured. Both give the same batches. :class:`SampledSource` draws blocks from one
-large graph. Sources of other kinds (streamed from disk) need nothing else of the loop.
+large graph. Other kinds of sources (streamed from disk, say) need no changes of the loop.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ Measured = tuple[GraphBatch, Tensor, Tensor, Tensor]
 """A batch, its labels, and which rows belong to the validation and to the test part."""
 
 KEPT = 2_000_000
-"""Vertices of measured batches, over all replicas, that are kept instead of made again."""
+"""Maximum number of vertices, over all replicas, up to which measured batches are kept for reuse.
+"""
 
 
 class BatchSource(ABC):
     """Batches of a training, with the labels of every replica, [R, rows(, targets)].
 
     Attributes:
-        stacked: whether batches have a leading dimension of replicas.
-        divided: whether each of several processes measures a share of its own.
+        stacked: whether batches have a leading replica dimension.
+        divided: whether each of several processes measures its own share.
     """
 
     stacked: bool
@@ -52,21 +53,21 @@ class BatchSource(ABC):
 
     @abstractmethod
     def take(self, step: Tensor) -> tuple[GraphBatch, Tensor]:
-        """The batch of a step and its labels, missing where they do not train."""
+        """The batch of a step and its labels; labels outside the training part are missing."""
 
     def look_ahead(self, step: Tensor) -> None:  # noqa: B027
-        """What can be done for the next step while this one is computed."""
+        """Prepare the next step while this step is computed."""
 
     def reset(self, step: Tensor) -> None:  # noqa: B027
-        """The next step will be this one."""
+        """Make ``step`` the next step."""
 
     @abstractmethod
     def sample(self) -> GraphBatch:
-        """Training graphs over which statistics are taken, always the same."""
+        """Training graphs for batch statistics, always the same."""
 
     @abstractmethod
     def measured(self) -> Iterator[Measured]:
-        """What is measured after an epoch, in batches."""
+        """Batches that are measured after an epoch."""
 
     @property
     @abstractmethod
@@ -75,8 +76,8 @@ class BatchSource(ABC):
 
 
 class HostSource(BatchSource):
-    """Batches that are put together on the CPU, when they are asked for; one model alone sees
-    neither padding nor a dimension of replicas."""
+    """Batches that are collated on the CPU on request. A single model has neither padding nor a
+    replica dimension."""
 
     def __init__(
         self,
@@ -114,7 +115,7 @@ class HostSource(BatchSource):
             self.whole = batch, self._masked("train")
 
     def _check_ranks(self) -> None:
-        """Whether every process has something of every batch."""
+        """Raise unless every process gets a share of every batch."""
         if self.task.node_level:
             raise InputError("Several processes share batches of graphs, and here is one graph.")
         least = min(int(self.schedule.sizes(one, self.steps).min()) for one in self.replicas)
@@ -183,8 +184,8 @@ class HostSource(BatchSource):
             yield self._batch(ids), self._labels(ids), *chosen
 
     def _own(self, ids: IntArray) -> IntArray | slice:
-        """What this process takes of a batch that all share: in order of size graphs are dealt out
-        to and fro, so that all have about as much to do."""
+        """The share of this process in a common batch. Graphs are sorted by size and dealt out in
+        alternating order, so that all processes have about the same work."""
         if ranks() == 1:
             return slice(None)
         ptr = self.prepared.graphs.ptr
@@ -217,8 +218,8 @@ class HostSource(BatchSource):
 
 
 class SampledSource(BatchSource):
-    """Blocks of one large graph around training vertices, drawn anew in every step from the seed of
-    the replica and the step; what is measured has the same blocks after every epoch."""
+    """Blocks of one large graph around training vertices, drawn in every step from the seed of the
+    replica and the step; the blocks that are measured are the same after every epoch."""
 
     stacked = False
 
@@ -268,9 +269,8 @@ class SampledSource(BatchSource):
 
 
 class ResidentSource(BatchSource):
-    """Batches that are put together on the device, with fixed shapes and no look at the results, so
-    that a step can be captured. The batch of the next step is put together while this one is
-    learned from."""
+    """Batches that are assembled on the device, with fixed shapes and without reading results back,
+    so that a step can be captured. The batch of the next step is assembled during this step."""
 
     stacked = True
 
@@ -321,7 +321,7 @@ class ResidentSource(BatchSource):
             self._hold(self.batch_of(step))
 
     def batch_of(self, step: Tensor) -> tuple[GraphBatch, Tensor]:
-        """The batch of a step, and its labels; after the last step comes the first."""
+        """The batch of a step, and its labels; the first step follows the last."""
         ids = self.plan.index_select(0, step % len(self.plan)).squeeze(0)
         return self.batches.batch(ids), self.y[ids.long()]
 
@@ -344,7 +344,7 @@ class ResidentSource(BatchSource):
         return self.measure_plan.numel() > 0
 
     def _hold(self, batch: tuple[GraphBatch, Tensor]) -> None:
-        """Copy a batch into its place; tensors of one type go together."""
+        """Copy a batch into its fixed buffers, all tensors of one dtype in one call."""
         here = self.y.device
         pairs = list(zip(_on_device(self.held, here), _on_device(batch, here), strict=True))
         for kind in dict.fromkeys(old.dtype for old, _ in pairs):
@@ -353,6 +353,6 @@ class ResidentSource(BatchSource):
 
 
 def _on_device(tree: Any, device: torch.device) -> list[Tensor]:
-    """The tensors of a batch that lie on a device; groups of rows never change."""
+    """The tensors of a batch that are on ``device``; row groups, on the CPU, never change."""
     leaves = (leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor))
     return [leaf for leaf in leaves if leaf.device == device]

@@ -17,11 +17,12 @@ __all__ = ["stack", "unstack"]
 def stack(
     nets: Sequence[GPNN], seeds: Tensor, rates: Tensor, step: Tensor, stacked: bool = True
 ) -> GPNN:
-    """One network whose parameters and buffers are those of all, with a leading dimension.
+    """One network with the parameters and buffers of all networks, stacked along a new first
+    dimension.
 
     Args:
-        seeds, rates: the seed and the dropout of every replica, [R].
-        step: how many steps were taken, [1]; the trainer counts it up in place.
+        seeds, rates: seed and dropout of every replica, [R].
+        step: number of steps taken, [1]; the trainer increments it in place.
         stacked: ``False`` leaves a single network without that dimension.
     """
     out = copy.deepcopy(nets[0])
@@ -45,7 +46,7 @@ def stack(
 
 @torch.no_grad()
 def unstack(net: GPNN, like: Sequence[GPNN], stacked: bool = True) -> list[GPNN]:
-    """The networks that were stacked, with the weights that the stack has now."""
+    """The networks that were stacked, with the current weights of the stack."""
     state = net.state_dict()
     out = []
     for r, one in enumerate(like):

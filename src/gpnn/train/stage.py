@@ -1,4 +1,4 @@
-"""All that a training needs and that the CPU can work out, before the device is touched."""
+"""Preparation of a training on the CPU, before the device is used."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ __all__ = ["Staged", "stage"]
 class Staged:
     """A set of replicas on the CPU, ready to be sent to a device.
 
-    It can be made in another thread while a device trains: it calls nothing of the device and no
-    random state that threads share. It is only read: several trainers may be made from one.
+    It can be created in another thread while a device trains: it uses neither the device nor a
+    random state that threads share. It is read-only: several trainers may be created from it.
 
     Attributes:
-        nets: the network every replica starts from; replicas of one origin have the same.
+        nets: the initial network of every replica; replicas of one origin share it.
         shift, scale: of the targets, [R, 1, targets].
-        weights: of classes in the loss, [R, classes] or [R, 2, outputs], or ``None``.
-        plan, rooms: where batches are put together on the device, which graphs every replica sees
-            in every step, and the room of the batches that are trained, sampled and measured.
+        weights: class weights in the loss, [R, classes] or [R, 2, outputs], or ``None``.
+        plan, rooms: if batches are assembled on the device, the graphs of every replica and step,
+            and the capacity of the batches that are trained, sampled and measured.
     """
 
     setup: Setup
@@ -48,11 +48,11 @@ class Staged:
 
     @property
     def steps(self) -> int:
-        """Steps of an epoch, the same for all replicas."""
+        """Steps per epoch, the same for all replicas."""
         return self.schedule.steps_of(self.replicas[0], self.setup.task.node_level)
 
     def source(self, device: torch.device) -> BatchSource:
-        """Where the training takes its batches from."""
+        """The source of batches for the training."""
         if self.plan is not None and self.rooms is not None:
             return ResidentSource(self.setup, self.plan, self.rooms, device, self.dtype)
         if self.schedule.fanout is not None:
@@ -67,8 +67,8 @@ def stage(
     dtype: torch.dtype = torch.float32,
     resident: bool = False,
 ) -> Staged:
-    """Draw the weights and, for batches that are put together on the device (``resident``), plan
-    them and count the room they need."""
+    """Draw the weights and, for batches that are assembled on the device (``resident``), plan the
+    batches and determine the capacity they need."""
     node = setup.task.node_level
     steps = {schedule.steps_of(one, node) for one in replicas}
     if len(steps) > 1:

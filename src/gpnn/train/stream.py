@@ -1,8 +1,8 @@
 """Predictions for a table of any length, in constant memory: rows are read, encoded, partitioned,
 predicted and written in pieces, in one process or in several.
 
-A piece needs nothing of the others: the parts, labels and scales that a network knows are stored
-with it. The rows that come out are those that the whole table would give, in the same order.
+Pieces are independent: the parts, labels and scales that a network knows are stored with it. The
+output rows are the same, in the same order, as for the whole table at once.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ from .model_file import CARD, Loaded, load_model
 __all__ = ["PIECE", "Answers", "StreamedTable", "is_streamed", "predict_table"]
 
 PIECE = 4_096
-"""Rows that are in work at a time."""
+"""Rows per piece."""
 BATCH = 512
-"""Molecules that a network answers at once; fewer leave more to Python, more do not fit caches."""
+"""Molecules per batch of a network; fewer cause more Python overhead, more do not fit the caches.
+"""
 
 
 def is_streamed(source: str, loaded: Loaded) -> bool:
-    """Whether a source is a table of molecules, which is read in pieces."""
+    """Whether a source is a table of molecules and therefore read in pieces."""
     path = user_path(source)
     file = exists(path) and path.is_file() and is_table(path)
     return source == "-" or (file and loaded.encoder.kind == MOLECULE)
@@ -50,7 +51,7 @@ def is_streamed(source: str, loaded: Loaded) -> bool:
 
 @dataclass(frozen=True)
 class Question:
-    """What every process has to know of a prediction."""
+    """Settings of a prediction, sent to every process."""
 
     model: str
     device: str
@@ -64,7 +65,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answers:
-    """The rows of a piece."""
+    """Predictions for the rows of a piece."""
 
     first: int
     rows: list[list[Any]]
@@ -75,7 +76,7 @@ class Answers:
 
 
 class Answerer:
-    """Answers pieces of a table with the model of a question."""
+    """Predicts pieces of a table with the model of a question."""
 
     def __init__(self, question: Question, loaded: Loaded | None = None) -> None:
         torch.set_num_threads(question.threads)
@@ -108,16 +109,16 @@ class Answerer:
 
 @dataclass
 class StreamedTable:
-    """A table of molecules that a model is asked about.
+    """A table of molecules to predict.
 
     Args:
-        folder: of the model.
+        folder: folder of the model.
         keep: columns that are copied to the output.
-        level: of the intervals of a calibrated model.
+        level: coverage of the intervals of a calibrated model.
 
     Attributes:
-        count, skipped, first: rows that were answered or skipped so far, those that were skipped,
-            and the first of these.
+        count, skipped, first: number of rows done so far, including skipped ones, number of skipped
+            rows, and the first of these.
     """
 
     folder: Path
@@ -159,7 +160,7 @@ class StreamedTable:
         return self.table.rows
 
     def run(self) -> dict[str, Any]:
-        """What the answers follow from."""
+        """The settings that determine the output."""
         with reading(self.folder):
             card = self.folder if self.folder.name == CARD else self.folder / CARD
             model = hashlib.sha256(card.read_bytes()).hexdigest()
@@ -169,7 +170,8 @@ class StreamedTable:
         }  # fmt: skip
 
     def answers(self, first: int = 0) -> Iterator[Answers]:
-        """The answers of all pieces from a row on, in order, with notes at the end."""
+        """The predictions of all pieces from row ``first`` on, in order. Warnings that are counted
+        over all pieces are issued at the end."""
         question = Question(
             str(self.folder), self.device, self.table.path, self.table.names, self.at,
             tuple(self.keep), self.level, self.threads,
@@ -202,10 +204,10 @@ class StreamedTable:
     def write(
         self, out: Path, fresh: bool = False, started: Callable[[int, int], None] | None = None
     ) -> Iterator[Answers]:
-        """As :meth:`answers`, written to a CSV on the way; a run that was killed is gone on with.
+        """Like :meth:`answers`, and writes every piece to a CSV; an interrupted run resumes.
 
         Args:
-            started: called before the first piece with the rows that are done already, and all.
+            started: called before the first piece with the number of rows done and in total.
         """
         with journalled(out, self.run(), fresh) as journal:
             self._resume(journal)
@@ -245,17 +247,18 @@ def predict_table(
     strict: bool = False,
     fresh: bool = False,
 ) -> int:
-    """Write the predictions for a table of molecules of any length as a CSV; the rows written.
+    """Write the predictions for a table of molecules of any length as a CSV. Returns the number of
+    rows.
 
     Args:
         model: the folder of a model of molecules.
         source: CSV, TSV, lists of SMILES, SDF (all also as .gz) or Parquet.
-        out: the CSV. A run that was killed is resumed by the same call.
-        smiles: the column of SMILES; found by default.
+        out: the CSV. The same call resumes an interrupted run.
+        smiles: the column of SMILES; detected by default.
         keep: columns that are copied to the output.
-        level: of the intervals of a calibrated model.
+        level: coverage of the intervals of a calibrated model.
         jobs: processes that read and predict, one CPU thread each.
-        strict: refuse rows that cannot be read.
+        strict: raise for rows that cannot be read, instead of skipping them.
         fresh: start over instead of resuming.
     """
     refuse_overwriting(Path(out), source)

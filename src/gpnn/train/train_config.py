@@ -1,4 +1,4 @@
-"""How a model is trained: every choice of a user, checked once."""
+"""Training configuration: all user options, validated once."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class TrainConfig:
     """How a model is trained.
 
     Attributes:
-        epochs: passes over the training part, at most; ``patience``: passes without a better
-            epoch on the validation part after which to stop.
-        batch_size: graphs in a batch, at most (batches of an epoch are equally large); vertices
-            with ``fanout``.
-        fanout: for vertices of one large graph: train on blocks, with so many neighbours drawn, two
-            numbers for every layer, -1 for all (see :mod:`gpnn.nn.sampled`); ``None``: on the whole
-            graph at once.
+        epochs: maximum number of passes over the training part; ``patience``: number of epochs
+            without improvement on the validation part after which to stop.
+        batch_size: maximum number of graphs in a batch (the batches of an epoch have equal size);
+            vertices with ``fanout``.
+        fanout: for vertices of one large graph: train on blocks with this number of sampled
+            neighbours, two numbers for every layer, -1 for all (see :mod:`gpnn.nn.sampled`);
+            ``None``: on the whole graph at once.
         lr, halve_every: step size of AdamW, and the number of epochs after which it is halved.
         cosine: whether the step size falls to zero along a cosine instead.
-        weight_decay: decoupled, of weight matrices alone.
-        class_weights: ``none``, or ``balanced``: classes weigh the same in the loss, however often
-            they occur.
+        weight_decay: decoupled, for weight matrices only.
+        class_weights: ``none``, or ``balanced``: all classes have equal weight in the loss,
+            whatever their frequency.
         seed: random seed for split, weights, batch order and dropout.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` …
     """
@@ -55,7 +55,7 @@ class TrainConfig:
 
     @classmethod
     def sized(cls, samples: int, **given: Any) -> TrainConfig:
-        """Epochs and batches by the number of training samples, where they are not given.
+        """Choose epochs and batch size by the number of training samples, unless given.
 
         Up to 1,000 samples: 200 epochs in batches of 32. Above, with n thousand samples, batches
         grow as √n up to 256, and epochs fall as 1/∛n down to 30, so that a larger set always takes

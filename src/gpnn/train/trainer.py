@@ -1,4 +1,4 @@
-"""A set of replicas on a device: one call steps all of them, one measures them."""
+"""A set of replicas on a device: one call steps all of them, another call measures them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .stage import Staged
 __all__ = ["MANY_STEPS", "Trainer"]
 
 MANY_STEPS = 32
-"""Steps of an epoch after which running averages have forgotten the weights before it."""
+"""Steps per epoch from which running averages no longer depend on the weights before the epoch."""
 NORMS = (WeightedBatchNorm, nn.modules.batchnorm._BatchNorm)
 
 
@@ -28,9 +28,9 @@ class Trainer:
     """A set of replicas with their data, on a device, ready to step.
 
     One call of :meth:`train_step` takes one step of every replica; :meth:`measure_step` measures
-    all of them. Where the source puts batches together on the device, both only use the device,
-    with fixed shapes and no look at the results, so that on a GPU each is captured once and
-    replayed; whoever sets ``step`` must ``reset`` the source.
+    all of them. Where the source assembles batches on the device, both run on the device only, with
+    fixed shapes and without reading results back, so that on a GPU each is captured once and
+    replayed. Code that sets ``step`` must ``reset`` the source.
     """
 
     def __init__(self, staged: Staged, device: torch.device, keep_best: bool = False) -> None:
@@ -75,7 +75,7 @@ class Trainer:
             )
 
     def train_step(self) -> None:
-        """Forward, backward, AdamW, and what can be done for the next batch."""
+        """Forward, backward, AdamW, and preparation of the next batch."""
         self.learn()
         self.source.look_ahead(self.step)
         self.step += 1
@@ -89,7 +89,8 @@ class Trainer:
         self.loss.index_add_(1, epoch, whole / self.steps)
 
     def gradients(self, losses: Tensor) -> tuple[Tensor | None, ...]:
-        """Of every parameter, over all processes; ``None`` where a loss does not depend on it."""
+        """Gradient of every parameter, summed over all processes; in a single process, ``None``
+        where the losses do not depend on a parameter."""
         own = torch.autograd.grad(losses.sum(), self.adam.parameters, allow_unused=True)
         if ranks() == 1:
             return own
@@ -100,32 +101,31 @@ class Trainer:
         return tuple(piece.view_as(p) for piece, p in zip(pieces, parts, strict=True))
 
     def seed_epoch(self, epoch: int) -> None:
-        """A module of the user's own draws from torch's generator, which then follows from seed and
-        epoch; ours draw from seed and step."""
+        """Seed torch's generator, which a user-defined module may use, from seed and epoch. The
+        modules of gpnn draw from seed and step instead."""
         if not self.staged.setup.stackable:
             torch.manual_seed(self.staged.replicas[0].seed * 1_000_003 + epoch + 1)
 
     def losses(self, batch: GraphBatch, y: Tensor) -> Tensor:
-        """The mean loss of every replica, [R]; of several processes, their shares of it."""
+        """The mean loss of every replica, [R]; with several processes, the share of this one."""
         if y.is_floating_point():
             y = (y - self.shift) / self.scale
         outputs = self.outputs(batch)
         return self.task.loss(outputs, y, None, self.binary, self.weights, all_sum)
 
     def outputs(self, batch: GraphBatch) -> Tensor:
-        """Of the network, [R, rows, outputs]."""
+        """Outputs of the network, [R, rows, outputs]."""
         out: Tensor = self.net(batch)
         return out if self.source.stacked else out.unsqueeze(0)
 
     def settle(self) -> None:
-        """Where an epoch has few steps, let running statistics be those of the weights as they are
-        now, over training graphs that stay the same, without dropout.
+        """If an epoch has few steps, recompute running statistics with the current weights, over a
+        fixed sample of training graphs, without dropout.
 
-        The running averages that a training leaves behind lag: they were taken with the weights of
-        earlier steps. In few steps weights move far, and the lag spoils what is measured: a feature
-        that hardly varies is divided by a small deviation, and so is the difference between its
-        mean now and then. In many steps the averages are over more graphs than a sample has, and
-        are the better estimate.
+        Running averages lag behind: they were taken with the weights of earlier steps. If the
+        weights change much in few steps, this lag distorts the measurement: a feature that hardly
+        varies is divided by a small deviation, and so is the shift of its mean. With many steps the
+        averages cover more graphs than the sample, and are the better estimate.
         """
         if self.steps >= MANY_STEPS:
             return
@@ -141,7 +141,7 @@ class Trainer:
 
     @torch.no_grad()
     def measure_step(self) -> None:
-        """Every metric of the epoch just finished, for every replica, in eval mode."""
+        """Compute every metric of the epoch just finished, for every replica, in eval mode."""
         self.settle()
         epoch = self.step // self.steps
         outputs, labels, valid, test = [], [], [], []

@@ -1,9 +1,9 @@
-"""Atoms and bonds from the bytes in which RDKit serialises molecules.
+"""Atoms and bonds from RDKit's binary serialisation of molecules.
 
-The layout, of version 16.4 (``MolPickler``): a head of five whole numbers of 32 bits, the numbers
-of atoms and bonds and two bytes; per atom its element, flags, and a set of bits that says which of
-the further numbers follow; a mark; per bond its ends, flags and what they announce; a mark; the
-rings. What the loop does not expect, it leaves to the caller.
+The layout of version 16.4 (``MolPickler``) is: a header of five 32-bit integers, the numbers of
+atoms and bonds and two bytes; per atom its element, flags, and a bit set of the further numbers
+that follow; a marker; per bond its ends, flags and the fields that they announce; a marker; the
+rings. Molecules with unexpected content are left to the caller.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ __all__ = ["read_molecules"]
 
 _BONDS, _RINGS = 0x0B, 0x42
 _HYBRIDS = np.array([5, 5, 0, 1, 2, 5, 3, 4, 5], np.int64)
-"""Places of RDKit's hybridisations: unspecified, s, sp, sp², sp³, sp²d, sp³d, sp³d², other."""
+"""Codes of RDKit's hybridisations: unspecified, s, sp, sp², sp³, sp²d, sp³d, sp³d², other."""
 _STEREO = np.array([0, 5, 1, 2, 3, 4], np.int64)
-"""Places of RDKit's stereo of bonds: none, any, Z, E, cis, trans."""
+"""Codes of RDKit's bond stereo: none, any, Z, E, cis, trans."""
 
 
 @jit
 def read_molecules(data, starts, atom_ptr, bond_ptr, atoms, bonds, read):
-    """Fill the rows of atoms [n, 12] and bonds [m, 6] of every molecule whose bytes are as
-    expected, and mark it in ``read``; the stereo centre of atoms stays 0."""
+    """Fill the rows of atoms [n, 12] and bonds [m, 6] of every molecule in the expected layout, and
+    mark it in ``read``; the stereo centre of atoms stays 0."""
     for k in range(len(read)):
         read[k] = _molecule(
             data[starts[k] : starts[k + 1]],

@@ -1,4 +1,4 @@
-"""A step of AdamW on a CPU in one pass; the plain code is :mod:`gpnn.train.adamw`."""
+"""A step of AdamW on a CPU in one pass; the reference is :mod:`gpnn.train.adamw`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A step of AdamW in one kernel; the plain code is :mod:`gpnn.train.adamw`."""
+"""A step of AdamW in one kernel; the reference implementation is :mod:`gpnn.train.adamw`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large sums over batches get."""
+"""Largest sums over batches."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["largest_sums"]
 
 @jit
 def largest_sums(plan, times, rows, entries):
-    """``(most, dearest)`` over batches of replicas of graphs, [batches, R, B] with -1 for none.
+    """``(most, dearest)`` over a plan of batches: graphs by replica, [batches, R, B], -1 for none.
 
-    Replica r stands for ``times[r]`` equal ones. ``most`` is the largest sum of ``rows``
-    [graphs, m] over the graphs of one replica, column by column; ``dearest`` the largest of
-    ``entries`` [graphs, k] over those of all replicas of a batch together.
+    Replica r stands for ``times[r]`` equal replicas. ``most`` is the largest sum of ``rows``
+    [graphs, m] over the graphs of one replica in a batch, column by column; ``dearest`` is the
+    largest sum of ``entries`` [graphs, k] over the graphs of all replicas in a batch.
     """
     most = np.zeros(rows.shape[1], np.int64)
     dearest = np.zeros(entries.shape[1], np.int64)

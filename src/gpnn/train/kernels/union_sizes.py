@@ -1,4 +1,4 @@
-"""How large the unions of lists get."""
+"""Largest sizes of unions of lists."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["union_sizes"]
 
 @jit
 def union_sizes(plan, times, ptr, member, block, kind, cost, kinds):
-    """``(most, dearest)`` over batches of replicas of lists, [batches, R, B] with -1 for none.
+    """``(most, dearest)`` over a plan of batches: lists by replica, [batches, R, B], -1 for none.
 
-    Replica r stands for ``times[r]`` equal ones. List g holds the things
-    ``member[ptr[g]:ptr[g + 1]]``; the lists of a replica are united. A thing belongs to a block and
-    has two costs, [things, 2]; a block belongs to a kind. ``most`` is the largest number of things
-    by block that a replica has, ``dearest`` the largest costs by kind of all replicas of a batch
-    together, [kinds, 2].
+    Replica r stands for ``times[r]`` equal replicas. List g holds the items
+    ``member[ptr[g]:ptr[g + 1]]``; the lists of a replica in a batch are united. An item belongs to
+    a block and has two costs, [items, 2]; a block belongs to a kind. ``most`` is the largest number
+    of items by block in one replica, ``dearest`` the largest sum of costs by kind over all
+    replicas of a batch, [kinds, 2].
     """
     blocks = len(kind)
     most = np.zeros(blocks, np.int64)

@@ -1,1 +1,1 @@
-"""Sets of graphs laid out as flat tensors on a device, and batches put together there."""
+"""Sets of graphs stored as flat tensors on a device, and batches assembled there."""

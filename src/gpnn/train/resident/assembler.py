@@ -1,8 +1,8 @@
-"""Batches for many replicas, put together on the device by index arithmetic.
+"""Batches for many replicas, assembled on the device by index arithmetic.
 
-The layout is fixed beforehand: every kind of row has room for the fullest batch that will ever be
-asked for, group by group, and so has every list of entries. What is left over is padding of weight
-0. All shapes are static and nothing is read back, so that the work can be captured.
+The layout is fixed in advance: every kind of row has space for the largest batch of the plan, group
+by group, and so has every list of entries. The remainder is padding with weight 0. All shapes are
+static and nothing is read back, so that the work can be captured.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Assembler"]
 
 
 class Assembler:
-    """Puts batches of a set of graphs together, within a capacity."""
+    """Assembles batches of a set of graphs, within a capacity."""
 
     def __init__(self, resident: Resident, room: Capacity, dtype: torch.dtype) -> None:
         self.resident, self.room, self.dtype = resident, room, dtype
@@ -61,8 +61,8 @@ class Assembler:
         }
 
     def batch(self, graphs: Tensor) -> GraphBatch:
-        """The batch of the given graphs, whole numbers [R, B]; labels apart. Where a replica has
-        fewer than B graphs, its row ends with -1."""
+        """The batch of the given graphs, integers [R, B], without labels. Where a replica has fewer
+        than B graphs, its row ends with -1."""
         ids = graphs.long()
         rows = self.rows.fill(ids)
         entries = self.entries.fill(ids, rows)
@@ -98,7 +98,7 @@ class Assembler:
     def _interactions(
         self, ids: Tensor, rows: Rows
     ) -> tuple[Tensor, Tensor | None, tuple[AlphaRound, ...]]:
-        """Start classes, their features, and rounds; none where the base GNN is alone."""
+        """Start classes, their features, and rounds; empty for a base GNN alone."""
         if self.shared is None or self.links is None or self.start is None:
             return ids, None, ()
         shared_rows = self.shared.fill(ids)
@@ -134,7 +134,7 @@ class Assembler:
         return Edges(gather, collect, self.edge_label[source], features)
 
     def _cells(self, rows: Rows, entries: Entries) -> CellBatch:
-        """What a peer reads."""
+        """The input of a peer."""
         found = {}
         for kind, held in self.cells.items():
             places = cell_kind(kind)
@@ -154,7 +154,7 @@ class Assembler:
         return values[self.rows.slice[kind]].view(self.room.replicas, -1)
 
     def _held(self, kind: str, values: Tensor) -> Tensor:
-        """Values of the rows of a kind of shared things, [R, rows]."""
+        """Values of the rows of a kind of shared items, [R, rows]."""
         assert self.shared is not None
         return values[self.shared.slice[kind]].view(self.room.replicas, -1)
 
@@ -163,7 +163,7 @@ class Assembler:
 
 
 def _pair_rows(near: Segments) -> PairRows:
-    """The entries of Σ over N_d(v) as rows of their own; what is left over comes last."""
+    """The entries of Σ over N_d(v) as separate rows; padding comes last."""
     number = torch.arange(len(near.source), dtype=INT, device=near.source.device)
     real = number < near.ptr[-1]
     last = torch.iinfo(INT).max
@@ -173,7 +173,7 @@ def _pair_rows(near: Segments) -> PairRows:
 
 
 def _padded(values: Tensor) -> Tensor:
-    """With a last row of zeros, for padding."""
+    """Append a row of zeros for padding."""
     return torch.cat([values, values.new_zeros(1, *values.shape[1:])])
 
 

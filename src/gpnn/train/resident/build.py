@@ -1,9 +1,9 @@
-"""A set of graphs as flat tensors, from which batches are put together.
+"""A set of graphs as flat tensors, from which batches are assembled.
 
-What belongs to one graph (vertices, edges) is a list of rows; those of a batch are the lists of its
-graphs one after another, and what points into them is shifted. Start classes, classes and tuples of
-the interactions are shared by graphs: a batch has each of them once, however many of its graphs
-have it (:mod:`gpnn.train.resident.class_rows`), with what they sum
+Items of one graph (vertices, edges) are stored as a list of rows. A batch concatenates the lists of
+its graphs and shifts the indices into them. Start classes, classes and tuples of the interactions
+are shared by graphs: a batch has each of them once, however many of its graphs have it
+(:mod:`gpnn.train.resident.class_rows`), together with the sums over them
 (:mod:`gpnn.train.resident.class_sums`).
 """
 
@@ -30,7 +30,7 @@ IntArray = NDArray[np.int64]
 
 
 def build_resident(prepared: Prepared, config: GPNNConfig) -> Resident:
-    """Lay a set of graphs out, on the CPU."""
+    """Build the flat tensors of a set of graphs, on the CPU."""
     graphs = prepared.graphs
     count, n = len(graphs), graphs.num_nodes
     parts = prepared.parts if config.gpnn else 1
@@ -89,7 +89,7 @@ def build_resident(prepared: Prepared, config: GPNNConfig) -> Resident:
 def _add_cells(
     out: Resident, prepared: Prepared, cells: CellIndex, kind: Callable[..., Kind]
 ) -> None:
-    """What a peer reads: kinds of rows with their attributes, and sums between them."""
+    """Add the input of a peer: kinds of rows with their attributes, and sums between them."""
     for name, one in cells.structure.cells.items():
         own = out.kinds[cell_kind(name)] = kind(one.graph, None)
         held = {code: as_tensor(values) for code, values in one.codes.items()}

@@ -1,4 +1,4 @@
-"""The interactions of a set of graphs, laid out flat: what graphs share and what is summed."""
+"""The interactions of a set of graphs as flat tensors: shared items, and sums over them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Narrow = NDArray[np.int32]
 
 
 def add_interactions(out: Resident, prepared: Prepared) -> None:
-    """Start classes, and classes and tuples of every round, and what is summed over them."""
+    """Add start classes, classes and tuples of every round, and the sums over them."""
     found, part_of = prepared.classes, prepared.part_of_colour
     assert not found.shares
     lists = _Lists(out.graphs)
@@ -75,7 +75,7 @@ def add_interactions(out: Resident, prepared: Prepared) -> None:
 
 
 class _Lists:
-    """Numbers for shared things, kind after kind, and the lists of the graphs that have them."""
+    """Numbers of shared items, kind by kind, and for every graph the list of its items."""
 
     def __init__(self, graphs: int) -> None:
         self.graphs = graphs
@@ -93,8 +93,8 @@ class _Lists:
         things: IntArray,
         times: IntArray,
     ) -> IntArray:
-        """The numbers of the things of a kind, sorted by group; graph g has ``things[ptr[g] :
-        ptr[g + 1]]``, each as often as ``times`` says."""
+        """The numbers of the items of a kind, sorted by group; graph g has ``things[ptr[g] :
+        ptr[g + 1]]`` with the multiplicities ``times``."""
         before = sum(map(sum, self.sizes.values()))
         number = np.empty(len(group), np.int64)
         number[np.argsort(group, kind="stable")] = np.arange(len(group)) + before
@@ -124,8 +124,8 @@ def _tuples_of_graphs(
     entry_ptr: IntArray, entry_tuple: Narrow, entry_count: Narrow,
     ptr: IntArray, classes: IntArray, count: IntArray,
 ) -> tuple[IntArray, IntArray, IntArray]:  # fmt: skip
-    """``(ptr, tuples, times)``: the tuples that the classes of every graph sum, and how often over
-    all pairs."""
+    """``(ptr, tuples, times)``: the tuples that the classes of every graph sum over, and their
+    multiplicity over all pairs."""
     lengths, entries = _entries_of(entry_ptr, classes)
     owner = np.repeat(np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)), lengths)
     times = np.repeat(count, lengths) * entry_count[entries]
@@ -137,7 +137,7 @@ def _tuples_of_graphs(
 
 
 def _entries_of(ptr: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """The lengths of the lists of some rows, and their entries one after another."""
+    """The lengths of the lists of some rows, and their entries, concatenated."""
     lengths = np.diff(ptr)[rows]
     ends = np.cumsum(lengths)
     return lengths, np.arange(int(lengths.sum())) + np.repeat(ptr[rows] - ends + lengths, lengths)

@@ -1,4 +1,4 @@
-"""How much room batches need, settled before the first."""
+"""Capacity that batches need, determined before the first batch."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ IntArray = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Capacity:
-    """Room of a batch: rows by group of every kind, shared ones too; entries of every direction
-    and link and members of all lists of shared things, those of all replicas together."""
+    """Capacity of a batch: rows by group of every kind, including shared kinds, per replica;
+    entries of every direction and link, and members of all lists of shared items, summed over all
+    replicas."""
 
     replicas: int
     graphs: int
@@ -37,8 +38,8 @@ class Capacity:
 
 
 def capacity(resident: Resident, plan: Tensor) -> Capacity:
-    """The least room for every batch of a plan of graph numbers, -1 for none, [batches, R, B]; all
-    of it on the CPU."""
+    """The minimum capacity for all batches of a plan of graph numbers, -1 for none,
+    [batches, R, B]; computed on the CPU."""
     replicas, size = plan.shape[-2:]
     batches, times = _distinct(plan.numpy())
     by_graph = {name: link.counts for name, link in resident.links.items()}
@@ -54,7 +55,7 @@ def capacity(resident: Resident, plan: Tensor) -> Capacity:
         name: tuple(part.tolist())
         for name, part in zip(resident.kinds, np.split(most, bounds), strict=True)
     }
-    for kind in resident.cells:  # kernels take no empty rows; grids have whole squares or nothing
+    for kind in resident.cells:  # kernels need at least one row; grids are whole squares or empty
         if not kind.startswith("grid "):
             name = cell_kind(kind)
             rows[name] = tuple(max(1, count) for count in rows[name])
@@ -75,8 +76,9 @@ def capacity(resident: Resident, plan: Tensor) -> Capacity:
 
 
 def _distinct(plan: IntArray) -> tuple[IntArray, IntArray]:
-    """The batches of the replicas that differ, and how many replicas see each of them: those of one
-    fold are measured on the same graphs, those of one origin trained on the same too."""
+    """The distinct batches of the replicas, and how many replicas share each of them: replicas of
+    one fold are measured on the same graphs, replicas of one origin are also trained on the same.
+    """
     alike: dict[bytes, list[int]] = {}
     for r in range(plan.shape[1]):
         alike.setdefault(plan[:, r].tobytes(), []).append(r)
@@ -87,7 +89,7 @@ def _distinct(plan: IntArray) -> tuple[IntArray, IntArray]:
 def _largest(
     count: Callable[[IntArray], tuple[IntArray, IntArray]], plan: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """The largest of both numbers over all batches, counted in several threads."""
+    """The maximum of both results over all batches, counted in several threads."""
     pieces = np.array_split(plan, min(16, os.cpu_count() or 1))
     with ThreadPoolExecutor(len(pieces)) as pool:
         most, dearest = zip(*pool.map(count, pieces), strict=True)
@@ -97,7 +99,7 @@ def _largest(
 def _shared_capacity(
     resident: Resident, shared: Shared, plan: IntArray, times: IntArray
 ) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
-    """Rows by kind and group of shared things, and entries of the links they have."""
+    """Rows by kind and group of shared items, and entries of their links."""
     sizes = [size for groups in shared.sizes.values() for size in groups]
     kinds = {kind: number for number, kind in enumerate(shared.sizes)}
     own = {name: link for name, link in resident.links.items() if link.counts is None}

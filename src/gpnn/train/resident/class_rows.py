@@ -1,4 +1,4 @@
-"""Which shared things a batch has: start classes, classes and tuples, each once."""
+"""The shared items of a batch: start classes, classes and tuples, each once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["Held", "SharedLayout"]
 
 @dataclass(frozen=True)
 class Held:
-    """The shared things of a batch.
+    """The shared items of a batch.
 
     Attributes:
-        source: the thing in every row, counted within its kind, or their number for padding: kind
-            after kind, replica by replica.
-        weight: how often the thing is met, 0 for padding, likewise.
-        place: the row, within replica and kind, of every thing that is there, [R · things].
+        source: index, within its kind, of the item in every row, ordered by kind and replica; for
+            padding, the number of items of the kind.
+        weight: multiplicity of the item in the batch, 0 for padding, in the same order.
+        place: the row, within replica and kind, of every item that occurs, [R · items].
     """
 
     source: Tensor
@@ -30,13 +30,14 @@ class Held:
 
 
 class SharedLayout:
-    """Room for the shared things of every batch, and the constants that fill it.
+    """Space for the shared items of every batch, and the constants to fill it.
 
-    The lists of the graphs of a batch are counted together, thing by thing; the things that are
-    there get rows in the order of their numbers, group by group.
+    The lists of the graphs of a batch are counted together, item by item; the items that occur get
+    rows in the order of their numbers, group by group.
 
     Args:
-        room: rows by group of every kind; ``members``: the length of all lists of a batch.
+        room: number of rows by group, for every kind.
+        members: total length of all lists of a batch.
         replicas: R.
     """
 
@@ -75,7 +76,7 @@ class SharedLayout:
         self.number = torch.arange(members, device=device, dtype=INT)
 
     def fill(self, graphs: Tensor) -> Held:
-        """What the given graphs have, int64 [R, B] with -1 for none."""
+        """The shared items of the given graphs, int64 [R, B] with -1 for none."""
         times = self._count(graphs)
         before = torch.zeros(len(times) + 1, dtype=INT, device=times.device)
         torch.cumsum(times > 0, 0, dtype=INT, out=before[1:])
@@ -89,8 +90,8 @@ class SharedLayout:
         return Held(source, times[found] * there, place.flatten())
 
     def _count(self, graphs: Tensor) -> Tensor:
-        """How often the graphs of every replica have every thing, [R · things]; whole numbers, so
-        that their sum does not depend on the order."""
+        """Multiplicity of every item in the graphs of every replica, [R · items]; integers, so that
+        the sum does not depend on the order."""
         length = self.counts[graphs].flatten()
         ends = length.cumsum(0, dtype=INT)
         spare = self.members - ends[-1:]

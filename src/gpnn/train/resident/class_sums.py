@@ -1,4 +1,4 @@
-"""What the rows of a batch sum of shared things, and the gradients of these sums."""
+"""Sums over shared items in a batch, and the gradients of these sums."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ __all__ = ["LinkLayout", "Links"]
 
 @dataclass(frozen=True)
 class Links:
-    """All entries of a batch that point at shared things, link after link.
+    """All entries of a batch that point at shared items, link by link.
 
     Attributes:
-        column, ptr: what every entry points at, and where the entries of every row begin.
-        row, back_ptr: the rows of the same entries, sorted by column, and where the entries of
-            every column begin.
-        found, order: where an entry lies in the whole set; the first place of a sorted one.
+        column, ptr: target of every entry, and start of the entries of every row.
+        row, back_ptr: the rows of the same entries, sorted by column, and start of the entries of
+            every column.
+        found, order: index of every entry in the whole set; index before sorting of every sorted
+            entry.
     """
 
     column: Tensor
@@ -36,14 +37,14 @@ class Links:
 
 
 class LinkLayout:
-    """Room for the entries of every link, all replicas together, and the constants to fill it.
+    """Space for the entries of every link, for all replicas together, and the constants to fill it.
 
-    Rows are vertices or shared things. What a thing sums is the same in every batch, but for the
-    rows where its targets lie. The transposed sums, which the gradient takes, follow by one stable
+    Rows are vertices or shared items. The items that an item sums over are the same in every batch;
+    only their rows differ. The transposed sums, which the gradient uses, follow from one stable
     sort of all entries. Every link ends with one more row and one more column, for the padding.
 
     Args:
-        room: entries of every link.
+        room: number of entries of every link.
     """
 
     def __init__(
@@ -109,8 +110,8 @@ class LinkLayout:
         self.number = torch.arange(entries_before, device=device, dtype=INT) - begin
 
     def _seat(self, rows: RowLayout, shared: SharedLayout, kind: str) -> tuple[int, int]:
-        """Where the rows of a kind begin among the sources of :meth:`fill`, and how many of them a
-        replica has."""
+        """First row of a kind among the sources of :meth:`fill`, and the number of its rows per
+        replica."""
         if kind == "vertex":
             return 0, rows.height[kind]
         vertices = self.vertices.stop - self.vertices.start
@@ -146,7 +147,7 @@ class LinkLayout:
         return Segments(*parts)
 
     def each(self, links: Links, name: str) -> Segments:
-        """The thing that every entry of a link points at, as sums of one row each."""
+        """The target of every entry of a link, as sums of one row each."""
         span = self.span[name]
         column = links.column[span]
         number = torch.arange(len(column) + 1, dtype=INT, device=column.device)
@@ -155,7 +156,7 @@ class LinkLayout:
 
 
 def _before(resident: Resident, shared: SharedLayout, link: Link) -> Tensor:
-    """Rows of the table that lie before those of the kind and side of every target."""
+    """Number of rows of the table before those of the kind of every target, plus its side."""
     assert resident.shared is not None
     out, before = torch.zeros_like(link.target), 0
     for kind in link.into:

@@ -1,4 +1,4 @@
-"""Where the rows of a batch come from: the first half of putting a batch together."""
+"""Sources of the rows of a batch: the first half of assembling a batch."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["INT", "Room", "RowLayout", "Rows", "group_of", "groups", "with_none"
 
 INT = torch.int32
 Room = Mapping[str, tuple[int, ...]]
-"""Rows by group of every kind."""
+"""Number of rows by group, for every kind."""
 
 
 def groups(room: Room, *kinds: str) -> Tensor:
-    """(start, stop, group) of the rows of one or more kinds, one after another, on the CPU."""
+    """(start, stop, group) of the rows of one or more kinds, concatenated, on the CPU."""
     out, at = [], 0
     for kind in kinds:
         for group, size in enumerate(room[kind]):
@@ -29,7 +29,7 @@ def groups(room: Room, *kinds: str) -> Tensor:
 
 
 def group_of(room: Room, *kinds: str) -> Tensor:
-    """The group of every row of one or more kinds, one after another."""
+    """The group of every row of one or more kinds, concatenated."""
     sizes = [torch.tensor(room[kind]) for kind in kinds]
     numbers = torch.cat([torch.arange(len(size)) for size in sizes])
     return numbers.repeat_interleave(torch.cat(sizes))
@@ -37,13 +37,14 @@ def group_of(room: Room, *kinds: str) -> Tensor:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a batch, kind after kind.
+    """The rows of a batch, kind by kind.
 
     Attributes:
-        source: the row of the kind that lies there, or the number of its rows for padding.
-        slot: replica · B + place of the graph it belongs to, or R · B for padding.
+        source: index of the row within its kind in the whole set; for padding, the number of rows
+            of that kind.
+        slot: replica · B + position of its graph in the batch, or R · B for padding.
         weight: 1, or 0 for padding.
-        offset: rows of a group that earlier graphs of the replica have, [R, groups, B].
+        offset: rows of a group in earlier graphs of the replica, [R, groups, B].
     """
 
     source: Tensor
@@ -53,14 +54,14 @@ class Rows:
 
 
 class RowLayout:
-    """Room for the rows of every batch, and the constants that fill it.
+    """Space for the rows of every batch, and the constants to fill it.
 
-    The rows of a kind lie replica by replica, group by group, graph by graph, then padding. A
-    *chunk* is what one graph has in one group; chunks follow each other, so the sources of all
+    The rows of a kind are sorted by replica, group and graph; padding follows in every group. A
+    *chunk* holds the rows of one graph in one group. Chunks are contiguous, so the sources of all
     rows follow from the lengths of the chunks.
 
     Args:
-        room: rows by group of every kind.
+        room: number of rows by group, for every kind.
         replicas, graphs: R and B.
     """
 
@@ -115,5 +116,5 @@ class RowLayout:
 
 
 def with_none(counts: Tensor) -> Tensor:
-    """With a last row for no graph at all."""
+    """Append a row of zeros for the graph number -1."""
     return torch.cat([counts, torch.zeros_like(counts[:1])]).to(INT)

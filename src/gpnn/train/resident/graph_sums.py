@@ -1,4 +1,4 @@
-"""What the rows of a batch sum of other rows: the second half of putting a batch together."""
+"""Sums over other rows of a batch: the second half of assembling a batch."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["Entries", "EntryLayout", "check_numbers"]
 
 @dataclass(frozen=True)
 class Entries:
-    """All entries of a batch, direction after direction: what each points at, where the entries of
-    every row begin within their direction, and the number of each in the whole set."""
+    """All entries of a batch, direction by direction: the target of each entry, the start of the
+    entries of every row within their direction, and the number of each entry in the whole set."""
 
     column: Tensor
     ptr: Tensor
@@ -26,14 +26,15 @@ class Entries:
 
 
 class EntryLayout:
-    """Room for the entries of every direction, all replicas together, and the constants to fill it.
+    """Space for the entries of every direction, for all replicas together, and the constants to
+    fill it.
 
-    An entry of the whole set holds the rank of a row within its graph and group, and a *tag* that
-    names kind and group; in a batch it points at that rank plus the place of the graph's chunk.
-    Every direction ends with one more row, which takes the padding.
+    An entry of the whole set holds the rank of a row within its graph and group, and a *tag* for
+    kind and group; in a batch it points at that rank plus the start of the graph's chunk. Every
+    direction ends with one more row, which holds the padding.
 
     Args:
-        room: entries of every direction.
+        room: number of entries of every direction.
     """
 
     def __init__(
@@ -89,7 +90,8 @@ class EntryLayout:
         self.counts = torch.cat([counts, torch.zeros_like(counts[:1])]).to(INT)
 
     def _lay_tags(self, kinds: dict[str, None]) -> dict[str, int]:
-        """Where the chunks of every kind and group begin, but for the graph's own."""
+        """Start of every kind and group, without the offset of the graph's chunk. Returns the first
+        tag of every kind."""
         first: dict[str, int] = {}
         group: list[int] = []
         start: list[int] = []
@@ -133,13 +135,13 @@ class EntryLayout:
         return Segments(*parts, *(self._weights(entries, one) for one in (name, back)))
 
     def _weights(self, entries: Entries, name: str) -> Tensor:
-        """Factors of the entries of a direction; those of padding do not count."""
+        """Weights of the entries of a direction; those of padding are arbitrary."""
         held, found = self.weight[name], entries.source[self.span[name]]
         return held[(found - self.before[name]).clamp(0, len(held) - 1)]
 
 
 def check_numbers(count: int) -> None:
-    """Refuse a set of graphs with more interactions than 32 bits can number."""
+    """Raise if a set of graphs has more interactions than 32-bit integers can number."""
     if count >= 2**31:
         raise InputError(
             "The set of graphs has more interactions than can be numbered. Give fewer graphs, "

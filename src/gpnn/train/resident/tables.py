@@ -1,4 +1,4 @@
-"""The flat tensors of a set of graphs: rows by kind, what rows sum over, and what graphs share."""
+"""The flat tensors of a set of graphs: rows by kind, sums over rows, and items shared by graphs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Direction", "Kind", "Link", "Resident", "Shared", "as_tensor", "cell
 
 
 def as_tensor(array: NDArray[np.generic]) -> Tensor:
-    """An array of any strides as a tensor."""
+    """A tensor from an array with any strides."""
     return torch.from_numpy(np.ascontiguousarray(array))
 
 
 def cell_kind(name: str) -> str:
-    """What a kind of things that a peer reads is called among all kinds of rows."""
+    """Name, among all kinds of rows, of a kind that a peer reads."""
     return name if name in ("vertex", "graph") else f"cell {name}"
 
 
@@ -28,10 +28,10 @@ class Kind:
     """Rows of one kind, sorted by graph and, within a graph, by group.
 
     Attributes:
-        groups: groups a batch keeps apart (parts, or one).
-        counts: rows by graph and group, [G, groups]; ``first``: where they begin, [G, groups].
+        groups: number of groups that a batch keeps separate (parts, or 1).
+        counts: rows by graph and group, [G, groups]; ``first``: their first row, [G, groups].
         graph, group, rank: of every row; the rank counts within graph and group, [rows].
-        place: the row of every item in the order it was given in, [rows].
+        place: the row of every item, in input order, [rows].
     """
 
     groups: int
@@ -49,13 +49,13 @@ class Kind:
 
 @dataclass
 class Direction:
-    """Entries by row: which rows of the kind ``into`` every row of the kind ``rows`` sums.
+    """Entries by row: the rows of the kind ``into`` that every row of the kind ``rows`` sums over.
 
     Attributes:
-        degree: entries of every row, [rows].
-        value, tag: rank and group of the row pointed at, [entries].
-        counts: entries by graph, [G].
-        weight: a factor per entry, or ``None``.
+        degree: number of entries of every row, [rows].
+        value, tag: rank and group of the target row, [entries].
+        counts: number of entries by graph, [G].
+        weight: weight of every entry, or ``None``.
     """
 
     rows: str
@@ -69,13 +69,13 @@ class Direction:
 
 @dataclass
 class Shared:
-    """Things that graphs have in common: start classes, classes and tuples of every round. All of
-    them have numbers in one row, kind after kind and, within a kind, group after group.
+    """Items shared by graphs: start classes, classes and tuples of every round. All of them are
+    numbered consecutively, kind by kind and, within a kind, group by group.
 
     Attributes:
-        sizes: things by kind and group.
-        counts: things of every graph, [G]; ``first``: where its list begins, [G].
-        member, times: which things graphs have, and how often, [members], int32.
+        sizes: number of items by kind and group.
+        counts: number of items of every graph, [G]; ``first``: start of its list, [G].
+        member, times: items of the graphs and their multiplicities, [members], int32.
     """
 
     sizes: dict[str, tuple[int, ...]]
@@ -89,7 +89,7 @@ class Shared:
         return sum(map(sum, self.sizes.values()))
 
     def range(self, kind: str) -> tuple[int, int]:
-        """The numbers of the things of a kind."""
+        """The range (start, stop) of the numbers of a kind."""
         names = list(self.sizes)
         low = sum(sum(self.sizes[name]) for name in names[: names.index(kind)])
         return low, low + sum(self.sizes[kind])
@@ -97,17 +97,17 @@ class Shared:
 
 @dataclass
 class Link:
-    """Entries by row that point at shared things: into a table of one or two kinds, whose rows are
-    there ``fold`` times.
+    """Entries by row that point at shared items: into a table of one or two kinds, with ``fold``
+    rows for every item.
 
     Attributes:
-        rows: a kind of rows, or of shared things.
-        into, fold: the table.
-        degree: entries of every row or thing, [rows].
-        target: the number of the thing pointed at, [entries].
-        side: which of the rows of the thing, the first by default, [entries].
-        weight: a factor per entry, or ``None``.
-        counts: entries by graph, where rows belong to graphs, [G].
+        rows: a kind of rows, or of shared items.
+        into, fold: the kinds of the table, and its rows per item.
+        degree: number of entries of every row or item, [rows].
+        target: number of the target item, [entries].
+        side: which of the rows of the item, the first by default, [entries].
+        weight: weight of every entry, or ``None``.
+        counts: number of entries by graph, where rows belong to graphs, [G].
     """
 
     rows: str
@@ -127,13 +127,13 @@ class Resident:
     Attributes:
         kinds: ``vertex``, ``graph``, and where needed ``input`` (vertices in input order) and
             ``edge``.
-        directions: by name; ``name`` and ``name back`` make a sum and its gradient, a symmetric
-            one is its own.
+        directions: by name; ``name`` and ``name back`` are a sum and its gradient, a symmetric
+            direction is its own gradient.
         shared: ``start``, ``class l`` and ``tuple l`` for every round l, if there are rounds.
-        links: what is summed over shared things, by name.
+        links: sums over shared items, by name.
         pairwise: whether the network reads pairs one by one.
-        cells: what a peer reads: for every kind, codes and attributes of its rows by name.
-        relations: the directions that are relations of a peer, and what gives their gradients.
+        cells: input of a peer: for every kind, codes and attributes of its rows by name.
+        relations: the relations of a peer, and the directions of their gradients.
         x, y, start, start_features, edge_label, edge_features, components, walks, descriptors:
             attributes of rows, in the order of their kind.
     """
@@ -159,7 +159,7 @@ class Resident:
     relations: dict[str, str] = field(default_factory=dict)
 
     def to(self, device: torch.device) -> Resident:
-        """The same on a device; what two of its fields share is sent once."""
+        """A copy on a device; a tensor that several fields share is sent once."""
         sent: dict[int, Tensor] = {}
 
         def send(value: Any) -> Any:
@@ -187,7 +187,7 @@ class Resident:
         symmetric: bool = False,
         weight: Tensor | None = None,
     ) -> None:
-        """Entries (row, column): items of two kinds in the order they were given in."""
+        """Add a direction with the entries (row, column), items of two kinds in input order."""
         row, column = self.kinds[rows].place[row], self.kinds[into].place[column]
         self.directions[name] = self._sorted(rows, into, row, column, weight)
         if not symmetric:
