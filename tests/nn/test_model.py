@@ -162,6 +162,8 @@ def test_node_outputs_come_in_the_order_of_the_input():
     assert batch.x.flatten().tolist() == [7, 8, 9, 10, 0, 1, 2, 3, 4, 5, 6]
     assert batch.y.tolist() == [7, 8, 9, 10, 0, 1, 2, 3, 4, 5, 6]
     assert net(batch).shape == (11, 1)
+    assert prepared[[1, 0]].y.tolist() == batch.y.tolist()
+    assert prepared[1:].y.tolist() == [7, 8, 9, 10] and prepared[2:].y.tolist() == []
 
 
 def test_component_feature_counts_components():

@@ -118,7 +118,7 @@ class LearnedScheme:
                 f"learned-{self.parts}-{digest}",
                 self,
                 f"learned: one of {self.parts} parts, by a small network of the profile",
-                "O(|E|^1.5)",
+                "O(|E|^1.5 + |V| · |E|) per graph",
                 "no finer than profile",
                 1,
                 _describe,

@@ -102,10 +102,14 @@ class Prepared:
 
     @property
     def y(self) -> Tensor | None:
-        """Labels of the graphs, or of the vertices, in order."""
-        if self.labels is None or self.chosen is None or self.node_level:
+        """Labels of the graphs, or of their vertices, in order."""
+        if self.labels is None or self.chosen is None:
             return self.labels
-        return self.labels[torch.from_numpy(self.chosen)]
+        if not self.node_level:
+            return self.labels[torch.from_numpy(self.chosen)]
+        first, last = (torch.from_numpy(self.graphs.ptr[self.chosen + k]) for k in (0, 1))
+        shift = torch.repeat_interleave(last - (last - first).cumsum(0), last - first)
+        return self.labels[torch.arange(len(shift)) + shift]
 
     @cached_property
     def pair_first(self) -> IntArray:
