@@ -3,7 +3,8 @@
 ``boosting`` is scikit-learn's histogram gradient boosting on RDKit's descriptors, ``forest`` a
 random forest of 300 trees on Morgan fingerprints. Both use scikit-learn's defaults otherwise, one
 model per target, and are trained on the training, validation and calibration parts together, since
-they need no validation. ``base`` is the network without GPNN, trained in the same way as the network.
+they need no validation. ``base`` is the network without GPNN, trained in the same way as the
+network.
 """
 
 from __future__ import annotations
