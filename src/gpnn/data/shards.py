@@ -14,9 +14,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -274,7 +276,9 @@ def prepare_table(
         skipped = [Skipped(*one) for shard in found for one in shard.about["skipped"]]
         skipped.sort(key=lambda one: one.row)
         tell_skipped(skipped[:SHOWN], len(skipped), table.rows, strict, source)
-        manifest = _join(folder, found, run, columns, split, task, at, structure, skipped, source)
+        manifest = _join(
+            folder, found, run, columns, split, task, at, structure, skipped, source, jobs or 1
+        )
         shutil.rmtree(inside)
         return manifest
 
@@ -443,6 +447,7 @@ def _join(
     structure: Structure,
     skipped: Sequence[Skipped],
     source: str,
+    threads: int,
 ) -> dict[str, Any]:
     """Write the arrays of the whole set and, last, the manifest. Returns the manifest."""
     rows = np.concatenate([shard["rows"] for shard in shards]).astype(np.int64)
@@ -457,7 +462,8 @@ def _join(
         class_names=classes, target_names=tuple(columns), smiles=smiles, mixed=mixed,
     )  # fmt: skip
     joint = _Joint(folder, shards, structure, values, bonds, parts)
-    files = joint.write(y.numpy(), rows, None if split is None else np.array(split)[rows])
+    joint.collect(y.numpy(), rows, None if split is None else np.array(split)[rows])
+    files = joint.write(threads)
     digests = [[name, known["sha256"]] for name, known in sorted(files.items())]
     manifest: dict[str, Any] = {
         "format": "gpnn-prepared", "version": VERSION, "run": dict(run),
@@ -492,11 +498,21 @@ class _Joint:
         for number, shard in enumerate(shards):
             self.before.append({**running, "shards": number})
             running = {name: running[name] + shard.sizes[name] for name in running}
-        self.files: dict[str, dict[str, Any]] = {}
+        self.arrays: dict[str, tuple[tuple[int, ...], Any, Any]] = {}
 
-    def write(
-        self, y: NDArray[Any], rows: NDArray[np.int64], split: NDArray[Any] | None
-    ) -> dict[str, dict[str, Any]]:
+    def write(self, threads: int) -> dict[str, dict[str, Any]]:
+        """Write all arrays, several at a time: copying, hashing and writing release the lock of
+        the interpreter. Returns size and checksum of every file."""
+
+        def one(name: str) -> dict[str, Any]:
+            return write_npy(self.folder / f"{name}.npy", *self.arrays[name])
+
+        with ThreadPoolExecutor(min(threads, os.cpu_count() or 1)) as pool:
+            made = pool.map(one, self.arrays)
+            return {f"{name}.npy": facts for name, facts in zip(self.arrays, made, strict=True)}
+
+    def collect(self, y: NDArray[Any], rows: NDArray[np.int64], split: NDArray[Any] | None) -> None:
+        """Collect shape, dtype and pieces of every array."""
         whole = {"y": y, "rows": rows}
         if split is not None:
             whole["split"] = np.searchsorted(PARTS, split, sorter=np.argsort(PARTS))
@@ -521,7 +537,6 @@ class _Joint:
         self._each("start_id", np.int32, lambda s, b: s["start_id"] + np.int64(b["start"]))
         for r in range(self.structure.layers):
             self._round(r)
-        return self.files
 
     def _round(self, r: int) -> None:
         own = f"previous.{r}"  # a row per class
@@ -611,7 +626,7 @@ class _Joint:
         self._one(name, (total,), np.int64, pieces())
 
     def _one(self, name: str, shape: tuple[int, ...], dtype: Any, pieces: Any) -> None:
-        self.files[f"{name}.npy"] = write_npy(self.folder / f"{name}.npy", shape, dtype, pieces)
+        self.arrays[name] = (shape, dtype, pieces)
 
 
 _MANIFEST = Table(

@@ -35,7 +35,7 @@ from .model_file import CARD, Loaded, load_model
 
 __all__ = ["PIECE", "Answers", "StreamedTable", "is_streamed", "predict_table"]
 
-PIECE = 4_096
+PIECE = 1_024
 """Rows per piece."""
 BATCH = 512
 """Molecules per batch of a network; fewer cause more Python overhead, more do not fit the caches.
