@@ -31,7 +31,8 @@ def peel(ptr: Int, indptr: Int, indices: Int) -> tuple[NDArray[np.int32], NDArra
 def _peel_small(ptr, indptr, indices):  # type: ignore[no-untyped-def]
     """Find the vertices that start a level by scanning the graph, which is sequential and fast for
     small graphs; removed vertices have degrees below k. Vertices whose degree drops to k are found
-    without an unpredictable branch."""
+    without an unpredictable branch, which is slower in large graphs; a function that both kernels
+    call for a level made both slower."""
     n = len(indptr) - 1
     one = np.uint64(1)
     most = np.int32(2147483647)
