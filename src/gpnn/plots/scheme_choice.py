@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_scheme_choice"]
 
+MARKERS = ("^", "s", "o")
+"""Markers of candidates by the last rung they finished."""
+
 
 def draw_scheme_choice(choice: Chosen, source: str) -> Figure:
     """Draw a line per candidate: its gain over the base with the standard error. Candidates of the
@@ -32,7 +35,8 @@ def draw_scheme_choice(choice: Chosen, source: str) -> Figure:
         fill = colour if last else "white"
         label = f"rung {one.rung}" + " (decides)" * last
         dot = axes.errorbar(
-            one.gain, y, xerr=one.error or 0.0, fmt="o", color=colour, mfc=fill, ms=5,
+            one.gain, y, xerr=one.error or 0.0, fmt=MARKERS[one.rung - 1],
+            color=colour, mfc=fill, ms=5,
             elinewidth=1.1, alpha=1.0 if last else 0.55,
         )  # fmt: skip
         if not chosen:
