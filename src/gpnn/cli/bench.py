@@ -237,7 +237,8 @@ def scale(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            "--only", help="Rows with this word in task, workload or way; may be repeated."
+            "--only",
+            help="Rows with this word in task, workload, size or way; may be repeated.",
         ),
     ] = None,
     out: Out = None,

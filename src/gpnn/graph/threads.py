@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["on_spans", "spans"]
+__all__ = ["balanced", "on_spans", "spans"]
 
 T = TypeVar("T")
 
@@ -25,10 +25,13 @@ PIECES = 16
 def spans(ends: NDArray[np.integer]) -> list[tuple[int, int]]:
     """Spans of rows with about equal work; ``ends`` is the cumulative work before every row,
     [n + 1]."""
-    rows, work = len(ends) - 1, int(ends[-1])
-    count = max(1, min(PIECES * threads(), work // WORTH, rows))
-    cuts = np.searchsorted(ends, np.linspace(0, work, count + 1)[1:-1])
-    bounds = np.unique(np.concatenate(([0], cuts, [rows])))
+    return balanced(ends, min(PIECES * threads(), int(ends[-1]) // WORTH, len(ends) - 1))
+
+
+def balanced(ends: NDArray[np.integer], count: int) -> list[tuple[int, int]]:
+    """At most ``count`` spans (at least one) with about equal work."""
+    cuts = np.searchsorted(ends, np.linspace(0, int(ends[-1]), max(1, count) + 1)[1:-1])
+    bounds = np.unique(np.concatenate(([0], cuts, [len(ends) - 1])))
     return [(int(a), int(b)) for a, b in pairwise(bounds)] or [(0, 0)]
 
 

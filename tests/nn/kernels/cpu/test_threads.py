@@ -13,6 +13,7 @@ from torch import Tensor
 from gpnn.nn.kernels.cpu import pair_slopes, pair_sums, segment_sums, threads
 from gpnn.nn.norm import WeightedBatchNorm
 from gpnn.nn.segments import Segments
+from gpnn.train.device import one_thread
 
 
 @pytest.fixture
@@ -25,12 +26,8 @@ def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def on_one_thread(call: partial[Tensor]) -> Tensor:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         return call()
-    finally:
-        torch.set_num_threads(before)
 
 
 @pytest.mark.usefixtures("three_threads")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
+
+from ....graph.threads import balanced
 
 __all__ = ["on_entries", "on_rows"]
 
@@ -42,11 +43,7 @@ def on_entries(
 ) -> None:
     """The same for rows whose entries begin at ``ptr[i]`` and read ``width`` values each, in ranges
     with about equally many entries."""
-    rows, entries, threads = len(ptr) - 1, int(ptr[-1]), torch.get_num_threads()
-    if threads == 1 or entries * width < WORTH:
-        kernel(*arguments, 0, rows)
-        return
-    cuts = np.searchsorted(ptr, np.linspace(0, entries, PIECES * threads + 1)[1:-1])
-    bounds = np.unique(np.concatenate(([0], cuts, [rows])))
-    each = [(int(a), int(b)) for a, b in pairwise(bounds)]
-    on_rows(kernel, arguments, each, entries * width)
+    work, threads = int(ptr[-1]) * width, torch.get_num_threads()
+    few = threads == 1 or work < WORTH
+    rows = [(0, len(ptr) - 1)] if few else balanced(ptr, PIECES * threads)
+    on_rows(kernel, arguments, rows, work)
