@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gpnn.data.shards import prepare_table
+from gpnn.data.prepare_table import prepare_table
 from gpnn.errors import InputError
 from gpnn.graph.structure import Structure
 from gpnn.ray_engine import RemoteTask, cluster, run_tasks, write_folder
@@ -197,8 +197,8 @@ def test_engines_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for engine, answer in (
         ("dask", "Choose local, ray"),
         ("ray://", "Choose local, ray"),
-        ("ray://127.0.0.1:1", "Nobody answers at 127.0.0.1:1"),
-        ("ray://127.0.0.1", "Nobody answers at 127.0.0.1"),
+        ("ray://127.0.0.1:1", "No Ray cluster answers at 127.0.0.1:1"),
+        ("ray://127.0.0.1", "No Ray cluster answers at 127.0.0.1"),
     ):
         with pytest.raises(InputError, match=answer), cluster(engine):
             pass

@@ -23,6 +23,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
+RESULTS = "0.2.0"
+"""The version since which equal trainings give equal results, up to rounding and to what its tests
+hold equal. A change of arithmetic raises it, to ``0.2.0.1`` between versions: logs and records
+carry it, and results that differ in it are neither compared nor resumed."""
 
 _HOMES = {
     "AddPartition": "nn.transform",

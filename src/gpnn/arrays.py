@@ -58,12 +58,12 @@ def _from_objects(array: NDArray[Any], what: str) -> NDArray[Any]:
     if not all(isinstance(item, int | float | np.number | np.bool_) for item in items):
         strange = next(i for i in items if not isinstance(i, int | float | np.number | np.bool_))
         raise InputError(f"{what} must hold numbers; it holds {strange!r}.")
-    found = np.array(items)
-    if found.dtype.kind == "O" or (
-        found.dtype.kind == "f" and not any(isinstance(i, float | np.floating) for i in items)
+    numbers = np.array(items)
+    if numbers.dtype.kind == "O" or (
+        numbers.dtype.kind == "f" and not any(isinstance(i, float | np.floating) for i in items)
     ):
         raise InputError(f"{what} holds numbers beyond 64 bits.")
-    return found.reshape(array.shape)
+    return numbers.reshape(array.shape)
 
 
 def _tensor(tensor: Any, what: str) -> NDArray[Any]:

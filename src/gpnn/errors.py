@@ -6,7 +6,7 @@ import errno
 
 from .text import printable, shortened
 
-__all__ = ["CountedWarning", "InputError", "OutputError", "explained", "system_error"]
+__all__ = ["CountedWarning", "InputError", "LimitError", "OutputError", "explained", "system_error"]
 
 
 class InputError(ValueError):
@@ -18,6 +18,10 @@ class InputError(ValueError):
 
     def __init__(self, message: object = "") -> None:
         super().__init__(shortened(printable(str(message))))
+
+
+class LimitError(InputError):
+    """Valid input that is too large for a method."""
 
 
 class OutputError(InputError):
@@ -74,6 +78,6 @@ def explained(error: BaseException) -> str | None:
         return _MEMORY
     if isinstance(error, OSError):
         name = error.filename
-        told = system_error(f"Cannot use {name}" if name else "The system refused", error)
-        return shortened(printable(told))
+        message = system_error(f"Cannot use {name}" if name else "The system refused", error)
+        return shortened(printable(message))
     return None

@@ -14,7 +14,7 @@ from pathlib import Path
 from .errors import InputError, OutputError, system_error
 
 __all__ = [
-    *("atomic_path", "exists", "home", "reading", "refuse_overwriting"),
+    *("atomic_path", "check_writable", "exists", "home", "reading", "refuse_overwriting"),
     *("remove_leftovers", "to_disk", "user_path", "write_bytes", "write_text", "writing"),
 ]
 
@@ -89,6 +89,16 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
                 temporary.unlink(missing_ok=True)
 
 
+def check_writable(path: str | Path) -> None:
+    """Raise now if :func:`atomic_path` could not write a file later."""
+    with contextlib.suppress(_NotYet), atomic_path(path):
+        raise _NotYet
+
+
+class _NotYet(Exception):
+    """Leaves :func:`atomic_path` without writing."""
+
+
 def to_disk(path: Path) -> None:
     """Flush a file, or the entries of a folder, to disk."""
     if os.name == "nt":
@@ -105,8 +115,8 @@ def remove_leftovers(folder: Path) -> None:
     holds a lock on its own files."""
     with contextlib.suppress(OSError), os.scandir(folder) as items:
         for item in items:
-            found = _LEFTOVER.match(item.name)
-            if found is None or _lives(int(found[1])):
+            match = _LEFTOVER.match(item.name)
+            if match is None or _lives(int(match[1])):
                 continue
             with contextlib.suppress(OSError):
                 mark = os.open(item.path, os.O_RDWR)

@@ -65,14 +65,14 @@ class Journal:
 
     def _lines(self) -> list[dict[str, Any]]:
         """The lines of the journal, up to the first incomplete or damaged line."""
-        found: list[dict[str, Any]] = []
+        lines: list[dict[str, Any]] = []
         with reading(self.log), contextlib.suppress(FileNotFoundError):
             for line in self.log.read_bytes().split(b"\n")[:-1]:
                 try:
-                    found.append(parse_json(line, _PIECE if found else _FIRST))
+                    lines.append(parse_json(line, _PIECE if lines else _FIRST))
                 except InputError:
                     break
-        return found
+        return lines
 
     def _verified(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The leading lines that agree with the content."""

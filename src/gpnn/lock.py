@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from .errors import InputError
 from .files import hold, writing
 
-__all__ = ["locked"]
+__all__ = ["locked", "sole_writer"]
 
 _PAUSE = 0.02
 
@@ -34,6 +35,17 @@ def locked(path: Path, wait: bool = True) -> Iterator[bool]:
         file.close()
     with file:
         yield taken
+
+
+@contextmanager
+def sole_writer(path: Path) -> Iterator[None]:
+    """Keep other processes from writing a log meanwhile; an error if one does."""
+    lock = path.with_name(f"{path.name}.lock")
+    with locked(lock, wait=False) as mine:
+        if not mine:
+            raise InputError(f"Another process writes {path}. Wait, or name another --log.")
+        yield
+        lock.unlink(missing_ok=True)
 
 
 def _open(path: Path) -> IO[bytes]:

@@ -143,7 +143,7 @@ RULES: dict[str, Rule] = {
 
 
 def check_options(
-    held: Any,
+    owner: Any,
     names: Iterable[str],
     own: Mapping[str, Rule] | None = None,
     *,
@@ -159,7 +159,7 @@ def check_options(
         optional: fields that may be ``None``.
     """
     for name, rule in {**{name: RULES[name] for name in names}, **(own or {})}.items():
-        value = getattr(held, name)
+        value = getattr(owner, name)
         if value is None and name in optional:
             continue
-        object.__setattr__(held, name, rule.read(f"{prefix}{name}", value))
+        object.__setattr__(owner, name, rule.read(f"{prefix}{name}", value))

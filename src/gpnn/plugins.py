@@ -69,12 +69,12 @@ def load_plugin(file: str | Path) -> None:
 
 def _line(error: Exception, path: Path) -> int | None:
     """The last line of the plugin file in the traceback of an error."""
-    found, trace = None, error.__traceback__
+    line, trace = None, error.__traceback__
     while trace is not None:
         if Path(trace.tb_frame.f_code.co_filename) == path:
-            found = trace.tb_lineno
+            line = trace.tb_lineno
         trace = trace.tb_next
-    return found if found is not None else getattr(error, "lineno", None)
+    return line if line is not None else getattr(error, "lineno", None)
 
 
 def load_plugins_of_parent() -> None:

@@ -120,8 +120,8 @@ def _check_answers(address: str) -> None:
     except (OSError, ValueError, OverflowError) as error:
         why = str(error) or type(error).__name__
         raise InputError(
-            f"Nobody answers at {address} ({why}). Start a cluster with 'ray start --head', and "
-            "give the address that it prints: ray://HOST:PORT."
+            f"No Ray cluster answers at {address} ({why}). Start a cluster with 'ray start "
+            "--head', and give the address that it prints: ray://HOST:PORT."
         ) from None
 
 

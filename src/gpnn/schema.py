@@ -8,17 +8,18 @@ values are in :mod:`gpnn.options`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from .errors import InputError
-from .files import reading
+from .files import reading, write_text
 
 __all__ = [
     *("Anything", "Field", "Lines", "ListOf", "Maybe", "Numbers", "Table", "Text"),
-    *("parse_json", "read_json", "read_lines"),
+    *("parse_json", "read_json", "read_lines", "read_rows", "write_lines"),
 ]
 
 MAX_BYTES = 2**30
@@ -132,7 +133,7 @@ def parse_json(text: str | bytes, rule: Field, name: str = "") -> Any:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _content(path: Path) -> bytes:
@@ -159,6 +160,23 @@ class Lines:
     rows: list[Any]
     whole: int
     torn: int
+
+
+def read_rows(path: Path, rules: Field | tuple[Field, Field], fix: str) -> list[Any]:
+    """Read a log of JSON lines, each of them finished work. An incomplete last line is left out
+    with a note: its work is done again."""
+    lines = read_lines(path, rules, fix)
+    if lines.torn:
+        warnings.warn(
+            f"The last line of {path} is incomplete: its work is done again.", stacklevel=2
+        )
+    return lines.rows
+
+
+def write_lines(path: Path, rows: Iterable[Any]) -> None:
+    """Write a log of JSON lines, as a whole."""
+    lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+    write_text(path, "".join(lines))
 
 
 def read_lines(path: Path, rules: Field | tuple[Field, Field], fix: str) -> Lines:

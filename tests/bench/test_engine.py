@@ -132,9 +132,9 @@ def test_a_step_cut_short_leaves_out_what_follows():
     whole.source.reset(whole.step)
     whole.train_step()
     assert torch.equal(
-        learned.source.held[0].graph_id, engine.source.plan[0]
+        learned.source.current[0].graph_id, engine.source.plan[0]
     )  # only a whole step moves on
-    assert torch.equal(whole.source.held[0].graph_id, engine.source.plan[1])
+    assert torch.equal(whole.source.current[0].graph_id, engine.source.plan[1])
     assert not torch.equal(engine.source.plan[0], engine.source.plan[1])
 
 

@@ -22,7 +22,8 @@ def test_rows_and_report(monkeypatch: pytest.MonkeyPatch) -> None:
     found = CliRunner().invoke(app, ["bench", "peers", "--device", "cpu", "--quick", "--json"])
     result = json.loads(found.stdout)
     rows = {row["method"]: row for row in result["rows"]}
-    assert list(rows) == ["gin", *PEERS] and result["workloads"]["few"].startswith("8 graphs of MU")
+    names = ["gin", "gpnn linear", "gpnn pairwise", *PEERS]
+    assert list(rows) == names and result["workloads"]["few"].startswith("8 graphs of MU")
     assert rows["gin"]["seconds_ratio"] == rows["gin"]["memory_ratio"] == 1
     assert rows["gin"]["model"] == "gine"  # bonds are read by all
     assert "depth" in rows["lrp"]["note"] and rows["lrp"]["seconds_ratio"] is None

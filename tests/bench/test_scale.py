@@ -5,21 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpnn.bench import scale
+from gpnn.bench import scale, scale_graphs
+from gpnn.bench.scale_report import to_markdown
 from gpnn.errors import InputError
 
 
 def test_graphs_are_as_they_say() -> None:
-    hub = scale._hub(4_000)
+    hub = scale_graphs._hub(4_000)
     assert hub.degree.max() >= 1_000 and abs(len(hub.indices) // 2 - 4_000) < 40
-    sparse = scale._sparse(9_000)
+    sparse = scale_graphs._sparse(9_000)
     assert sparse.degree.max() <= 8 and abs(len(sparse.indices) // 2 - 9_000) < 200
-    law = scale._power_law(7_000)
+    law = scale_graphs._power_law(7_000)
     assert law.num_nodes == 1_000 and len(law.indices) == 14_000
 
 
 def test_a_row_is_measured_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    number = [one.quick for one in scale.WORKLOADS].index(True)
+    number = [one.quick for one in scale_graphs.WORKLOADS].index(True)
     monkeypatch.setattr(scale, "RUNS", 1)
     row = scale._row(number)
     assert row["note"] is None and row["seconds"] > 0 and row["rate"] > 0
@@ -50,12 +51,19 @@ def test_the_page_marks_what_is_over_its_limit() -> None:
     row = {"unit": "edges", "peak_mb": None, "rate": None, "most_seconds": 2, "most_mb": None,
            "least_rate": None, "note": None, "cpu_seconds": None}  # fmt: skip
     steps = [
-        {**row, "task": scale.SAMPLED, "workload": "law", "size": size, "way": way, "seconds": time}
-        for size, way, time in ((10, "gpnn", 3.0), (10, scale.SAGE, 1.5), (20, "gpnn", 9.0))
+        {
+            **row,
+            "task": scale_graphs.SAMPLED,
+            "workload": "law",
+            "size": size,
+            "way": way,
+            "seconds": time,
+        }
+        for size, way, time in ((10, "gpnn", 3.0), (10, scale_graphs.SAGE, 1.5), (20, "gpnn", 9.0))
     ]
     (found,) = scale._against_sage(steps)
     assert found == {"size": 10, "times": 2.0, "most": scale.TIMES_SAGE}
-    growth = {"task": "step", "workload": scale.SPARSE, "way": "x", "elapsed": 1.0,
+    growth = {"task": "step", "workload": scale_graphs.SPARSE, "way": "x", "elapsed": 1.0,
               "processor": 1.2, "most": 1.15, "sizes": [10, 1_000]}  # fmt: skip
     machine = {"processor": "a", "cores": 2, "system": "b", "python": "3", "versions": {}}
     pairs = [
@@ -65,9 +73,9 @@ def test_the_page_marks_what_is_over_its_limit() -> None:
     ]  # fmt: skip
     against = scale._against_one([*pairs, {**pairs[1], "size": 7}])
     assert [(one["times"], one["least"]) for one in against] == [(1.5, 1.7)]
-    page = scale.to_markdown(
+    page = to_markdown(
         {"rows": [*steps, *pairs], "growth": [growth], "against_sage": [found],
-         "against_one": against, "environment": machine}, "c",
+         "against_one": against, "environment": machine, "runs": 3, "enough": 20.0}, "c",
     )  # fmt: skip
     assert "| 66,667 ✗ (of 90,000) |" in page and "| 100,000 (of 90,000) |" in page
     assert "| prepare | 400,000 |  | 2 | 1.50 ✗ (of 1.7) |" in page

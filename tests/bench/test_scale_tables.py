@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpnn.bench import scale, scale_tables
+from gpnn.bench.scale_report import to_markdown
 from gpnn.errors import InputError
 
 
@@ -37,7 +38,7 @@ def test_rows_growth_and_page(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -
     for one in result["growth"]:
         assert (one["elapsed"], one["processor"]) == pytest.approx((1, 1))
     assert {words[0] for words in commands} == {"train", "predict", "prepare"}
-    page = scale.to_markdown(result, "gpnn bench scale")
+    page = to_markdown(result, "gpnn bench scale")
     assert (
         "| predict | molecules | 8,000 rows | d=1, jobs 2 | 8.00 | 16.00 | 100 (of 1,000) |" in page
     )

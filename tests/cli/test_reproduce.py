@@ -22,12 +22,12 @@ def test_help_shows_examples(gpnn: Callable[..., Any]) -> None:
     ("words", "said"),
     [
         (["nothing"], "There is no table 'nothing'. Choose one of graph-classification"),
-        (["schemes", "--only", "X"], "Nothing is called X. Give dataset/method/scheme"),
+        (["schemes", "--only", "X"], "Nothing matches X. Give dataset/method/scheme"),
         (
             ["regression", "--only", "*/GAT"],
             "GPNN, GCN, CIN, PPGN, DGN, Deep LRP, not each",
         ),
-        (["statistics", "--only", "X"], "Nothing is called X. Give dataset/*/scheme"),
+        (["statistics", "--only", "X"], "Nothing matches X. Give dataset/*/scheme"),
         (["schemes", "--minutes", "-1"], "--minutes must be 0 or more"),
         (["schemes", "--recipe", "absent.toml"], "Cannot read the recipe absent.toml"),
         (["schemes", "--device", "tpu"], "The device 'tpu' cannot be used"),

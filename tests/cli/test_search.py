@@ -82,7 +82,7 @@ def test_a_cluster_that_does_not_answer(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text("smiles,y\nCCO,1\nCCN,2\nCCC,3\n")
     done = gpnn(*words.split(), "--out", "x", "--engine", "ray://127.0.0.1:1")
-    assert done.code == 2 and "Nobody answers at 127.0.0.1:1" in done.err
+    assert done.code == 2 and "No Ray cluster answers at 127.0.0.1:1" in done.err
     assert not (tmp_path / "x").exists()
 
 

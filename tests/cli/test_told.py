@@ -126,7 +126,7 @@ def test_labels_do_not_lead_outside(gpnn: Gpnn, tmp_path: Path, name: str) -> No
     (tmp_path / "x.edges").write_text("0 1\n")
     (folder / "labels.csv").write_text(f"file,label\na.edges,1\n{name},0\n")
     done = gpnn("train", folder, "--out", tmp_path / "m")
-    assert done.code == 2 and "which is no file inside the folder" in done.err
+    assert done.code == 2 and "which is not a file inside the folder" in done.err
 
 
 def test_unknown_encodings(gpnn: Gpnn, tmp_path: Path) -> None:

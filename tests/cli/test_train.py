@@ -85,7 +85,7 @@ def test_train_with_distances(table: Path, tmp_path: Path) -> None:
 
 def test_a_baseline_has_no_radius(table: Path, tmp_path: Path) -> None:
     words = ["train", str(table), "--out", str(tmp_path / "m"), "--baseline", "--distances"]
-    run(*words, fails="leave out --d, --distances, --labels and --join")
+    run(*words, fails="--baseline trains without GPNN: leave out --distances")
     run(*words[:2], "--minutes", "3", fails="give --scheme auto or --effort thorough with it")
     run(*words[:2], "--model", "cin", "--baseline", fails="--model cin or --baseline")
 
@@ -174,7 +174,7 @@ def test_predict_keeps_columns(model: Path, tmp_path: Path) -> None:
     assert told == [("CCO", "x", "a", False), ("what", "y", "b", True), ("CCCC", "", "d", False)]
     run(*words, "--keep", "mass", fails="has no column 'mass'; its columns are name, smiles")
     run(*words, "--keep", "reason", fails="'reason' cannot be kept: the answer has one of its own")
-    run("predict", str(model), "smiles:C", "--keep", "kind", fails="smiles:C is none")
+    run("predict", str(model), "smiles:C", "--keep", "kind", fails="which smiles:C is not")
     (tmp_path / "new.smi").write_text("CCO ethanol\n")
     run(
         "predict",
@@ -342,3 +342,7 @@ def test_another_method_by_name(table: Path, tmp_path: Path) -> None:
     assert "prediction" in rows and rows.count("\n") > 10
     run(*words[:3], "cim", fails="There is no model 'cim'")
     run(*words[:4], "--base", "gin", fails="--model cin:rings=5 trains without GPNN")
+    run(*words[:4], "-s", "core", "-i", "edges", fails="leave out --scheme, --interactions")
+    run(*words[:2], "--baseline", "--d", "2", fails="--baseline trains without GPNN: leave out --d")
+    run(*words[:3], "cin:rings=5,rings=6", fails="'cin:rings=5,rings=6' gives rings twice")
+    run("train", "MUTAG", "--baselines", fails="--baselines need molecules")

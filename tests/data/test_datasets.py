@@ -85,10 +85,10 @@ def test_names() -> None:
     assert get("MolHIV").name == "ogbg-molhiv"
     assert get("ptc").name == "PTC_MR"
     with pytest.raises(
-        InputError, match=r"no dataset 'MUTGA'. Did you mean MUTAG\? Known are MUTAG, PTC"
+        InputError, match=r"no dataset 'MUTGA'. Did you mean MUTAG\? Choose one of: MUTAG, PTC"
     ):
         get("MUTGA")
-    with pytest.raises(InputError, match=r"no dataset '!'. Known are"):
+    with pytest.raises(InputError, match=r"no dataset '!'. Choose one of"):
         get("!")
     aliases = [word.lower() for d in DATASETS.values() for word in {d.name, *d.aliases}]
     assert len(aliases) == len(set(aliases))

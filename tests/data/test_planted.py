@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpnn.data.planted import PLANTED, planted, read_planted
+from gpnn.data.generated import read_generated
+from gpnn.data.planted import PLANTED, planted
 from gpnn.data.raw import Raw
 from gpnn.data.samples import load_dataset
 from gpnn.data.sources import resolve
@@ -96,8 +97,10 @@ def test_sources() -> None:
         ("planted:core,size=3", "there is no option 'size'"),
         ("planted:core,graphs=x", "must be a whole number"),
         ("planted:core,graphs=0", "must be a whole number"),
+        ("planted:core,seed=1,seed=2", "gives seed twice"),
+        ("planted:core,graphs=5:x", "has graphs 0 to 4, not 'x'"),
     ):
         with pytest.raises(InputError, match=message):
-            read_planted(wrong)
+            read_generated(wrong)
     with pytest.raises(InputError, match="has graphs 0 to 199"):
         load_dataset("planted:core:200")

@@ -114,7 +114,7 @@ def test_labels_nothing_can_be_learned_from(tmp_path: Path) -> None:
         load("a", "a", "b", "a")
     with pytest.raises(InputError, match=r"only the class 'a'. There is nothing to distinguish"):
         load("a", "a", "a")
-    with pytest.raises(InputError, match=r"All values of target 0 are 0.5"):
+    with pytest.raises(InputError, match=r"All values of the target are 0.5"):
         load("0.5", "0.5", "0.5")
     with pytest.raises(InputError, match=r"holds 1 labelled graph: too few"):
         load("a")
@@ -242,7 +242,7 @@ def test_features_of_another_width_or_with_nan() -> None:
 def test_a_class_the_model_does_not_know() -> None:
     encoder = samples().encoder
     other = raw(targets={"chord": np.array([0.0, 2.0, 1.0, 1.0] * 6)})
-    with pytest.warns(InputNote, match=r"6 of 24 rows .* class '2' is not of the model"):
+    with pytest.warns(InputNote, match=r"6 of 24 rows .* class '2' is not in the model"):
         found = encode_samples(other, like=encoder)
     assert len(found) == 18
 

@@ -40,7 +40,7 @@ def test_molecules() -> None:
     assert resolve("smiles:CC").num_edges == 1
     assert resolve("CC(=O)Oc1ccccc1C(=O)O").num_nodes == 13
     with pytest.raises(
-        InputError, match=r"'CC' is both graph6 and SMILES\. Say which: g6:CC or smiles:CC"
+        InputError, match=r"'CC' is both graph6 and SMILES\. Write g6:CC or smiles:CC"
     ):
         resolve("CC")
 

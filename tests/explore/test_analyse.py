@@ -137,7 +137,7 @@ def test_loops_and_copies_are_dropped():
         ({"graphs": [{"n": 2, "edges": [[0, 2]]}]}, "joins 0 and 2, but vertices are numbered 0"),
         ({"graphs": [{"n": 2, "edges": [[0, 10**30]]}]}, "but vertices are numbered 0 to 1"),
         ({"scheme": "shell"}, "There is no scheme 'shell'"),
-        ({"scheme": "core+" * 40 + "core"}, "scheme has 204 characters, and 100 are the limit"),
+        ({"scheme": "core+" * 40 + "core"}, "scheme has 204 characters; the limit is 100"),
         ({"scheme": 3}, "scheme must be a text; got 3"),
         ({"interactions": "all"}, "Unknown interactions 'all'"),
         ({"d": 0}, "d must be a whole number from 1 to 4; got 0"),

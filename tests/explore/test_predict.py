@@ -71,7 +71,7 @@ def test_refusals(mutag, patch, said):
     with pytest.raises(InputError) as refused:
         mutag.predict({"graph": {**molecule(2), **patch}})
     assert said in str(refused.value)
-    with pytest.raises(InputError, match="knows no class 'x'"):
+    with pytest.raises(InputError, match="has no class 'x'"):
         mutag.predict({"graph": molecule(2), "output": "x"})
 
 

@@ -122,7 +122,7 @@ def test_guard_alone():
         (b"{}", {"Content-Type": "text/plain"}, 415, "Send application/json."),
         (b"{}", {"Content-Length": "-1"}, 411, "Send a body with its Content-Length."),
         (b"{}", {"Content-Length": "many"}, 411, "Send a body with its Content-Length."),
-        (b"{}", {"Content-Length": str(MAX_BODY + 1)}, 413, "1,000,000 are the limit"),
+        (b"{}", {"Content-Length": str(MAX_BODY + 1)}, 413, "the limit is 1,000,000"),
         (b"{}", {"Content-Length": "9" * 40}, 411, "Send a body"),
     ],
 )

@@ -693,9 +693,9 @@ def planted_source(rng: Random, _: Path) -> Enter:
     typed = f"planted:{family},graphs=4{more}" if rarely(rng, 0.5) else f"planted:{family}{more}"
 
     def enter() -> None:
-        from gpnn.data.planted import read_planted
+        from gpnn.data.generated import read_generated
 
-        raw = read_planted(typed)
+        raw = read_generated(typed)
         classes = raw.targets["class"]
         assert len(raw.graphs) == len(classes) and abs(2 * classes.sum() - len(classes)) <= 1
         if typed.startswith("planted:core"):
@@ -703,6 +703,29 @@ def planted_source(rng: Random, _: Path) -> Enter:
             core = nx.core_number(graph)
             cut = sum(core[u] != core[v] for u, v in graph.edges)
             assert cut == (3 if classes[0] else 1)
+
+    return enter
+
+
+@door
+def counts_source(rng: Random, _: Path) -> Enter:
+    """Against networkx: triangles, and cycles as long as the pattern says."""
+    pattern = rng.choice(("triangle", "4-cycle", "5-cycle", "tailed-triangle", text(rng)))
+    more = rng.choice(("", f",seed={number(rng)}", f",graphs={text(rng)}", f":{number(rng)}"))
+    typed = f"counts:{pattern},graphs=4{more}"
+
+    def enter() -> None:
+        from gpnn.data.counted import SCALE
+        from gpnn.data.generated import read_generated
+
+        raw = read_generated(typed)
+        assert len(raw.graphs) == len(raw.targets[pattern])
+        length = {"triangle": 3, "4-cycle": 4, "5-cycle": 5}.get(pattern)
+        if length is not None:
+            graph = nx.Graph(list(zip(*(e.tolist() for e in raw.graphs[0].edges()), strict=True)))
+            cycles = nx.simple_cycles(graph, length_bound=length)
+            count = sum(len(cycle) == length for cycle in cycles)
+            assert abs(raw.targets[pattern][0] * SCALE[pattern] - count) < 1e-9
 
     return enter
 

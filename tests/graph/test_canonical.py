@@ -261,7 +261,7 @@ def test_mistakes_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
         isomorphic(path, path, colours_g=[0, 1, 2])
     with pytest.raises(InputError, match="got a set of 2"):
         isomorphic(Graphs.concatenate([path, path]), path)
-    with pytest.raises(InputError, match="BLISS knows no edge labels"):
+    with pytest.raises(InputError, match="BLISS does not support edge labels"):
         canonical_labelling(path, edge_labels=[1, 1, 1, 1], backend="bliss")
 
     real = builtins.__import__

@@ -135,7 +135,7 @@ def test_an_edge_into_another_graph_is_refused():
 def test_edge_labels_must_agree_in_both_directions():
     same = Graphs.from_edges([0, 1, 1], [1, 0, 2], 3, edge_labels=[7, 7, 9])
     assert same.edge_labels.tolist() == [7, 7, 9, 9]
-    with pytest.raises(InputError, match=r"between 0 and 1 comes with different labels"):
+    with pytest.raises(InputError, match=r"between 0 and 1 has different labels"):
         Graphs.from_edges([0, 1], [1, 0], 2, edge_labels=[1, 2])
     with pytest.raises(InputError, match="different labels"):
         Graphs.from_edges([0, 0], [1, 1], 2, edge_labels=[1, 2])

@@ -198,7 +198,7 @@ def test_registered_bases() -> None:
         assert "mine" in known_bases()
         assert make_base("mine", 3, 4, 2, 0.1, norm=True).out_channels == 4
         register_base("mine", lambda *_: nn.Linear(2, 2))
-        with pytest.raises(InputError, match="does not say how wide"):
+        with pytest.raises(InputError, match="does not give the width"):
             make_base("mine", 3, 4, 2, 0.1, norm=True)
     finally:
         bases._REGISTERED.pop("mine")

@@ -168,7 +168,7 @@ def test_fields_by_name_or_a_config():
         prepare([path()], like=ready, scheme="core")
     with pytest.raises(InputError, match=r"Unknown option depth"):
         prepare([path()], depth=2)
-    with pytest.raises(InputError, match=r"a model that was told its parts"):
+    with pytest.raises(InputError, match=r"a model that knows its parts"):
         prepare([path()], like=GPNN(outputs=1, parts=3))
 
 
@@ -257,7 +257,7 @@ def test_what_a_model_refuses_of_pyg(mutag: Any) -> None:
         model(other)
     with pytest.raises(InputError, match=r"reads batches of prepared graphs, .*got a Tensor"):
         model(torch.zeros(2))
-    with pytest.raises(InputError, match=r"was not told which colours its parts are"):
+    with pytest.raises(InputError, match=r"has no vocabulary of colours"):
         GPNN(outputs=2, parts=4, features=7)(mutag()[0])
     apart = [data for data in mutag() if data.num_edges > 2 * data.num_nodes]
     far = GPNN.for_data([path()], outputs=1).eval()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -13,6 +14,7 @@ from gpnn.data.planted import planted
 from gpnn.data.raw import Raw, vertex_table
 from gpnn.data.samples import Samples, encode_samples
 from gpnn.errors import InputError
+from gpnn.graph.convert import as_graphs
 from gpnn.graph.graphs import Graphs
 from gpnn.graph.schemes import get_scheme
 from gpnn.graph.vocabulary import Vocabulary
@@ -112,29 +114,36 @@ def test_a_mixture_is_invariant(graphs: Graphs, seed: int) -> None:
     assert torch.allclose(*both, rtol=1e-9, atol=1e-10)
 
 
-def _outputs(graphs: Graphs) -> Tensor:
+def _samples(graphs: Graphs) -> Samples:
     kind, nodes = vertex_table(graphs)
     count = len(graphs)
     ids = tuple(map(str, range(count)))
     targets = {"class": np.arange(count) % 2 * 1.0}
-    raw = Raw(graphs, kind, nodes, targets, ids, np.arange(count))
-    net, setup = made(encode_samples(raw), MIX)
-    (batch,) = setup.prepared.batches(size=count)
+    return encode_samples(Raw(graphs, kind, nodes, targets, ids, np.arange(count)))
+
+
+def _outputs(graphs: Graphs) -> Tensor:
+    net, setup = made(_samples(graphs), MIX)
+    (batch,) = setup.prepared.batches(size=len(graphs))
     out: Tensor = net.eval()(batch).detach()
     return out
 
 
-def test_cells_that_training_does_not_meet_are_dropped() -> None:
-    samples = encode_samples(planted("degree", 12))
-    few = np.arange(2)
-    replica = Replica(few, np.arange(2, 12), few[:0], seed=3)
-    setup = set_up(samples, {"scheme": MIX, "hidden": 8, "layers": 1}, [replica])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_cells_and_parts_that_training_does_not_meet_are_dropped(layers: int) -> None:
+    """Training graphs have no triangles, so that the members lose parts of their own."""
+    plain, others = [nx.cycle_graph(5), nx.star_graph(3)], [nx.lollipop_graph(4, 3)] * 2
+    samples = _samples(as_graphs(plain * 2 + others))
+    few = np.arange(4)
+    replica = Replica(few, np.array([4, 5]), few[:0], seed=3)
+    setup = set_up(samples, {"scheme": MIX, "hidden": 8, "layers": layers}, [replica])
     net = setup.network(replica, torch.float64).eval()
     assert isinstance(net, MixedGPNN)
     (batch,) = setup.prepared.batches(size=len(samples))
     before = net(batch)
-    kept = setup.own_parts(replica)
-    net.keep_parts(kept)
+    parts = [len(one.keys) for one in net.members]
+    net.keep_parts(setup.own_parts(replica))
+    assert all(len(one.keys) < own for one, own in zip(net.members, parts, strict=True))
     again = MixedGPNN(net.config, None, setup.own_vocabulary(replica)).double()
     again.load_state_dict(net.state_dict())
     assert torch.equal(again.members[0].assigned, net.members[0].assigned)

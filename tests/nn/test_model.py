@@ -112,7 +112,7 @@ def test_a_base_of_ones_own_and_the_baseline():
         base="custom",
     )
     assert GPNN(config, Mine())(prepared.batch([0, 1])).shape == (2, 2)
-    with pytest.raises(InputError, match=r"goes with config.base='custom'"):
+    with pytest.raises(InputError, match=r"needs config.base='custom'"):
         GPNN(config)
     with pytest.raises(InputError, match="out_channels"):
         GPNN(config, torch.nn.Linear(8, 5))

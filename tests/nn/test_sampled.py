@@ -129,8 +129,8 @@ def test_gradients_flow_in_training_mode_and_blocks_are_small():
     ("fanout", "options", "said"),
     [
         ([15, 10, 5], {}, "fanout has 3 numbers, and 2 layers look 4 hops far, two each. Give 4"),
-        ([5] * 4, {"base": "gat"}, "fanout goes with the bases gin, sage or none"),
-        ([5] * 4, {"component_feature": True}, "fanout does not go with component_feature"),
+        ([5] * 4, {"base": "gat"}, "fanout needs the base gin, sage or none"),
+        ([5] * 4, {"component_feature": True}, "fanout cannot be used with component_feature"),
     ],
 )
 def test_what_does_not_go_with_samples_is_refused(fanout, options, said):

@@ -211,3 +211,11 @@ def test_node_splits(data_dir: object) -> None:
     published = geom_splits("Texas", str(data_dir), 10)
     assert [len(part) for part in published[0]] == [87, 59, 37]
     assert [len(part) for part in geom_splits("Cora", str(data_dir), 1)[0]] == [1192, 796, 497]
+
+
+def test_overlap_is_that_of_the_splits() -> None:
+    """60/20/20 drawn again and again, or the published 48/32/20; folds of TU: 1 of 10."""
+    node, tu = get_protocol("node"), get_protocol("tu-1")
+    assert node.overlap_of(None) == node.overlap_of({"recipe": {"splits": "random"}}) == 20 / 60
+    assert node.overlap_of({"recipe": {"splits": "geom-gcn"}}) == 20 / 48
+    assert tu.overlap_of({"recipe": {"splits": "random"}}) == pytest.approx(1 / 9)

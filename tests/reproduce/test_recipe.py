@@ -51,7 +51,7 @@ def test_a_file_extends_another(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("depth = 3", "depth is no field of a recipe. Fields are"),
+        ("depth = 3", "depth is not a field of a recipe. Fields are"),
         ("scheme = 'auto'", "a recipe has no scheme.*gpnn bench schemes DATASET -m auto"),
         ("layers = 0", "layers must be a whole number from 1 to 32; got 0"),
         ("d = 9", "d must be a whole number from 1 to 5; got 9"),
@@ -64,11 +64,11 @@ def test_a_file_extends_another(tmp_path: Path) -> None:
         ("edge_labels = 1", "edge_labels must be True or False"),
         ("[nested]\nlr = 0.1", "nested.lr must be a list"),
         ("[nested]\ntrials = 11", "nested.trials must be a whole number from 1 to 10; got 11"),
-        ("[nested]\nwidth = [1]", "width is no field of nested"),
-        ("[bases.gcn]\ndataset = 'x'", "dataset is no field of bases.gcn"),
+        ("[nested]\nwidth = [1]", "width is not a field of nested"),
+        ("[bases.gcn]\ndataset = 'x'", "dataset is not a field of bases.gcn"),
         ("[bases.gcn]\nhidden = 0", "hidden must be a whole number"),
-        ("extends = 'bad'", "leads nowhere"),
-        ("extends = 'absent'", "leads nowhere: no other absent.toml"),
+        ("extends = 'bad'", "was not found"),
+        ("extends = 'absent'", "was not found: no other absent.toml"),
         ("layers = ", "is not TOML"),
     ],
 )

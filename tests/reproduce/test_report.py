@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from scipy.stats import ttest_rel
+
 from gpnn.reproduce.protocols import get_protocol
 from gpnn.reproduce.report import to_markdown
 from gpnn.reproduce.results import collect
@@ -60,3 +63,35 @@ def test_accuracies_are_better_high() -> None:
     low = section(page(record("Wisconsin", "node", "GIN", 0.605, 0.01)))
     high = section(page(record("Wisconsin", "node", "GIN", 0.8, 0.01)))
     assert "| GIN | 60.50 ± 1.00 | 70.50 ± 1.60 | 5.30 |" in low and "0 of 1" in high
+
+
+def test_figures_of_another_version_are_marked() -> None:
+    gin, cross = (
+        {**record(*ZINC, title, mean, 0.01), "versions": {"gpnn": version}}
+        for title, mean, version in (
+            ("GIN", 0.276, "0.2.0"), ("GPNN core-degree cross on GIN", 0.2, "0.1.0")
+        )
+    )  # fmt: skip
+    text = page(gin, cross)
+    assert "| GPNN core-degree cross on GIN | 0.200 ± 0.010 † (0.214" in text
+    assert "†: trained with gpnn 0.1.0" in text and "0.276 ± 0.010 (" in text
+    assert "†" not in page(gin, {**cross, "versions": {"gpnn": "0.2.0"}})
+
+
+def test_significant_gains_are_listed() -> None:
+    """Two models of ten seeds, a clear gain and noise, against SciPy's paired test."""
+    rng = np.random.default_rng(1)
+    base = 0.28 + rng.normal(0, 0.01, 10)
+    for shift, count in ((-0.05, "1 of 1"), (0.0, "none of 1")):
+        ours = base + shift + rng.normal(0, 0.01, 10)
+        made = [
+            {**record(*ZINC, title, float(own.mean()), 0.01), "data": "x",
+             "values": [{"fold": 0, "seed": k, "value": v, "epoch": 1} for k, v in enumerate(own)]}
+            for title, own in (("GIN", base), ("GPNN core-degree cross on GIN", ours))
+        ]  # fmt: skip
+        found = page(*made).partition("## Significant gains")[2].partition("\n## ")[0]
+        assert f"- `zinc`: {count}." in found
+        if shift:
+            gain = f"{(base - ours).mean():+.3f} ± {(base - ours).std(ddof=1) / 10**0.5:.3f}"
+            assert ttest_rel(ours, base).pvalue < 0.001
+            assert f"| the base GNN | {gain} | < 0.001 |" in found

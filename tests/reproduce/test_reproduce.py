@@ -20,8 +20,9 @@ from gpnn.cli._pages import write_pages
 from gpnn.errors import InputError
 from gpnn.reproduce import run_job, workers
 from gpnn.reproduce.jobs import Job
+from gpnn.reproduce.peer_report import points
 from gpnn.reproduce.reproduce import reproduce
-from gpnn.reproduce.results import collect
+from gpnn.reproduce.results import collect, gain
 from gpnn.reproduce.runs import Runs
 from gpnn.reproduce.tables import NOTHING, jobs_of
 from gpnn.reproduce.workers import Watch
@@ -70,7 +71,9 @@ def test_a_line_says_everything(out: Path) -> None:
     for record in records:
         assert record["quick"] is True and record["metric"] == "accuracy"
         assert record["model"]["layers"] == record["recipe"]["layers"] == 2
-        assert set(record["versions"]) == {"gpnn", "torch", "torch_geometric", "numpy", "python"}
+        assert set(record["versions"]) == {
+            *("gpnn", "results", "torch", "torch_geometric", "numpy", "python")
+        }
         assert record["commit"] and record["device"] and record["seconds"] > 0
         assert len(record["values"]) == record["folds"] * record["seeds"]
         assert (out / "curves" / f"{record['key'].partition(':')[0]}.npz").is_file()
@@ -117,7 +120,7 @@ def test_the_page_holds_the_numbers_of_the_records(out: Path) -> None:
         else:
             assert row["paper"] == row["difference"] == "—"
         for column, name in (("base", "GIN"), ("wide base", "GIN (wide: core-degree)")):
-            gain, error = _gain(record, records[protocol, name])
+            gain, error = _gain(record, records[protocol, name], OVERLAP[protocol])
             assert row[f"gain over {column}"] == f"{gain:+.2f} ± {error:.2f}"
     assert _row(page, "tu-1", "GPNN core-degree edges on GIN")["measured"] == "—"
     assert page.count("chooses the epoch on the test folds") >= 3
@@ -151,11 +154,27 @@ def _summary(record: dict[str, Any]) -> tuple[float, float]:
     )
 
 
-def _gain(record: dict[str, Any], other: dict[str, Any]) -> tuple[float, float]:
+OVERLAP = {"tu-1": 1 / 9, "tu-2": 1 / 9, "tu-nested": 1 / 8}
+"""Size of a test part over that of a training part."""
+
+
+def _gain(
+    record: dict[str, Any], other: dict[str, Any], overlap: float = 0.0
+) -> tuple[float, float]:
     ours, theirs = _by_seed(record), _by_seed(other)
     folds = sorted(next(iter(ours.values())))
     per_fold = [statistics.mean(ours[s][f] - theirs[s][f] for s in ours) for f in folds]
-    return statistics.mean(per_fold), statistics.stdev(per_fold) / math.sqrt(len(per_fold))
+    error = statistics.stdev(per_fold) * math.sqrt(1 / len(per_fold) + overlap)
+    return statistics.mean(per_fold), error
+
+
+def test_models_of_different_versions_are_not_compared(out: Path) -> None:
+    records = {(r["protocol"], r["method"]): r for r in lines(out)}
+    ours, theirs = (records["tu-1", name] for name in ("GPNN core-degree cross on GIN", "GIN"))
+    assert gain(ours, theirs) is not None
+    for versions in ({**theirs["versions"], "results": "0.0.1"}, {"gpnn": "0.0.1"}):
+        assert gain(ours, {**theirs, "versions": versions}) is None
+    assert gain(ours, {**theirs, "versions": {"gpnn": theirs["versions"]["results"]}}) is not None
 
 
 def test_an_empty_store_gives_an_empty_table() -> None:
@@ -224,21 +243,52 @@ def test_the_page_of_the_peers(tmp_path: Path) -> None:
     assert done.outcome.finished == 2
     row = {"test": "cin", "distinguished": 7, "untrained": 8, "exact": None, "unreliable": 0,
            "by_category": {"Basic": 7}, "refused": [3]}  # fmt: skip
-    brec = {"suite": "brec", "pairs": 9, "results": [row]}
+    others = [
+        {**row, "test": "ppgn", "published": 233, "exact": 270},
+        {**row, "test": "gin", "exact": 0},
+    ]
+    brec = {"suite": "brec", "pairs": 400, "results": [row, *others]}
     (tmp_path / "brec.json").write_text(json.dumps(brec))
+    write_pages(["peers", TABLE], tmp_path, "x", True, None, {}, NOTHING)
+    assert "Not measured: `gpnn bench peers --json" in (tmp_path / "peers.md").read_text()
+    cost = {"workload": "molecules", "seconds": 0.002, "seconds_ratio": 1.0, "memory": 3e6,
+            "memory_ratio": 1.0, "prepare_seconds": 0.5, "parameters": 1234}  # fmt: skip
+    steps = {"device": "a CPU", "layers": 4, "hidden": 8, "workloads": {"molecules": "8 of MUTAG"},
+             "quick": False, "replicas": 1,
+             "rows": [{**cost, "method": "gin", "model": "gine"},
+                      {**cost, "method": "cin", "model": "cin", "seconds_ratio": 2.5}]}  # fmt: skip
+    (tmp_path / "steps.json").write_text(json.dumps(steps))
     write_pages(["peers", TABLE], tmp_path, "x", True, None, {}, NOTHING)
     page = (tmp_path / "peers.md").read_text()
     record = next(r for r in lines(tmp_path) if r["method"] == "CIN" and r["protocol"] == "tu-1")
     assert f"| CIN | {100 * record['mean']:.2f} ± {100 * record['std']:.2f} (92.70 ± 6.10)" in page
-    epoch = 1e3 * record["seconds"] / 4 / record["replicas"]
-    assert f"| CIN | {epoch:.2f} |" in page and f"{record['parameters']:,}" in page
+    assert "| cin | 2.00 | 2.5 | 3.0 | 1.0 | 0.500 | 1,234 |" in page and "(a CPU)" in page
+    shown = points(collect("peers", Runs(tmp_path).read(), True, {}, NOTHING), steps)
+    assert [one[:2] for one in shown["MUTAG (tu-1: epoch chosen on test)"]] == [
+        ("GIN", 1.0),
+        ("CIN", 2.5),
+    ]
     assert "Quoted and not measured: GraphSNN on MUTAG (tu-1), ESAN on MUTAG (tu-1)" in page
-    assert "| cin | — | 8 | **7** | 7 | 0 | 1 |" in page
+    assert "| cin | — | — | 8 | **7** | 7 | 0 | 1 |" in page
+    assert "| ppgn | 233 | 270 | 8 |" in page and "| gin | — | 0 | 8 |" in page
     table = (tmp_path / f"{TABLE}.md").read_text()
     assert (
         "| CIN (quoted) |" not in table.split("## PTC_MR")[0].split("## MUTAG")[1].split("tu-2")[0]
     )
     assert "ESAN (quoted)" in table
-    (tmp_path / "brec.json").write_text('{"suite": "sr"}')
-    with pytest.raises(InputError, match=r"brec.json is not what"):
-        write_pages(["peers"], tmp_path, "x", True, None, {}, NOTHING)
+    assert "all graphs of the workload" in page
+    for name, content, message in (
+        ("brec.json", {"suite": "sr", "pairs": 400}, "results is missing"),
+        ("brec.json", {**brec, "results": []}, "results must be a list of 1 or more"),
+        ("brec.json", {**brec, "pairs": 60}, "has 60 pairs of BREC, not 400"),
+        ("brec.json", {**brec, "results": [{**row, "refused": 3}]}, "refused must be a list"),
+        ("brec.json", {**brec, "results": [{**row, "bound": "x"}]}, "bound must be a whole number"),
+        ("steps.json", {"rows": []}, "workloads is missing"),
+        ("steps.json", {**steps, "quick": True}, "was measured with --quick"),
+        ("steps.json", {**steps, "replicas": 10}, "was measured with --quick"),
+    ):
+        before = (tmp_path / name).read_text()
+        (tmp_path / name).write_text(json.dumps(content))
+        with pytest.raises(InputError, match=rf"{name}.*{message}"):
+            write_pages(["peers"], tmp_path, "x", True, None, {}, NOTHING)
+        (tmp_path / name).write_text(before)

@@ -90,7 +90,7 @@ def test_only_takes_patterns_and_the_baselines_with_them() -> None:
 
 
 def test_names_that_mean_nothing_are_refused() -> None:
-    with pytest.raises(InputError, match=r"Nothing is called MUTAGG.*Datasets are MUTAG"):
+    with pytest.raises(InputError, match=r"Nothing matches MUTAGG.*Datasets are MUTAG"):
         jobs_of(["interactions"], ["MUTAGG"])
     with pytest.raises(InputError, match="more than four parts"):
         jobs_of(["interactions"], ["a/b/c/d/e"])

@@ -170,3 +170,8 @@ def test_gains_are_tested_in_pairs_and_the_page_begins_with_the_verdict() -> Non
     assert text.splitlines()[2] == "The partition pays on ogbg-moltox21."
     _, same = page("ogbg-moltox21", (np.array(wide) + rng.normal(0, 0.01, 10)).tolist())
     assert same.splitlines()[2].endswith("the partition adds nothing that is established.")
+    _, worse = page("ogbg-moltox21", (np.array(wide) - 0.03 + rng.normal(0, 0.002, 10)).tolist())
+    assert worse.splitlines()[2].endswith("it is worse than a model without it, significantly.")
+    few, _ = page("ogbg-moltox21", better[:4])  # the rivals have ten seeds
+    first = next(one for one in few if one.entry.row == GPNN and one.rival == "over_wide")
+    assert first.p == pytest.approx(ttest_rel(better[:4], wide[:4]).pvalue)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ from gpnn.data.planted import planted
 from gpnn.data.samples import Samples, encode_samples
 from gpnn.data.split import inner_folds
 from gpnn.errors import InputError
-from gpnn.train.choose_scheme import Chosen, choose_scheme, decide
+from gpnn.train.choose_scheme import _rung_splits, _shorter, choose_scheme
+from gpnn.train.halving import Bracket, Ended, run_rungs
 from gpnn.train.paired import paired, student_p
+from gpnn.train.replica import Schedule
 from gpnn.train.scheme_candidates import Candidate, candidates
-from gpnn.train.search_log import Trial
+from gpnn.train.scheme_decision import Chosen, decide, is_ahead
+from gpnn.train.search_log import Trial, TrialLog
 from gpnn.train.train_config import TrainConfig
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -50,7 +54,8 @@ def trials(values: np.ndarray, rung: int = 3) -> list[Trial]:
 
 
 def choice(values: np.ndarray, metric: str = "accuracy", last: int = 3) -> Chosen:
-    return decide(FOUND, trials(values, max(last, 1)), metric, [0.25] * 3, last)
+    ended = Ended(last, last == 3)
+    return decide(FOUND, trials(values, max(last, 1)), metric, [0.25] * 3, ended)
 
 
 def test_noise_is_no_gain() -> None:
@@ -93,10 +98,117 @@ def test_no_partition_can_win() -> None:
 
 def test_too_little_time_keeps_the_base() -> None:
     level = np.array([0.5, 0.5, 1.0, 1.0, 1.0])[:, None] + np.zeros((5, 2))
-    found = decide(FOUND, trials(level, 1), "accuracy", [0.25] * 3, 1)
+    found = decide(FOUND, trials(level, 1), "accuracy", [0.25] * 3, Ended(1, False))
     assert found.candidate is FOUND[0]
     assert "time was too short" in found.reason
-    assert decide(FOUND, [], "accuracy", [0.25] * 3, 0).candidate is FOUND[0]
+    assert decide(FOUND, [], "accuracy", [0.25] * 3, Ended(0, False)).candidate is FOUND[0]
+
+
+def test_a_base_that_cannot_be_trained_is_named() -> None:
+    failed = Trial(1, 1, 9, {}, reason="too large for the memory")
+    found = decide(FOUND, [failed], "accuracy", [0.25] * 3, Ended(1, True))
+    assert found.reason == "the base alone could not be trained: too large for the memory"
+
+
+@pytest.mark.parametrize("cosine", [False, True])
+def test_trials_have_the_schedule_of_the_training_in_fewer_epochs(cosine: bool) -> None:
+    train = TrainConfig(epochs=40, halve_every=20, cosine=cosine, patience=7, batch_size=16)
+    assert _shorter(train, 0.25) == Schedule(10, 16, None if cosine else 5, cosine=cosine)
+
+
+def test_training_on_blocks_is_refused(tmp_path: Path) -> None:
+    samples = encode_samples(planted("core", 12))
+    with pytest.raises(InputError, match="does not train on blocks: leave out fanout"):
+        choose_scheme(samples, np.arange(12), {}, TrainConfig(fanout=(5, 5)), tmp_path)
+
+
+def test_three_networks_decide_only_a_large_gain() -> None:
+    """As in the second rung of a large set, when the time is up: t has two degrees of freedom."""
+    noise = np.array([[0.50, 0.52, 0.51], [0.51, 0.52, 0.50]])
+    large = choice(np.vstack([noise, [0.70, 0.73, 0.71]]), last=2)
+    assert large.candidate.options["scheme"] == "core" and not large.complete
+    small = choice(np.vstack([noise, [0.53, 0.54, 0.57]]), last=2)
+    assert not small.candidate.options["gpnn"]
+    assert not choice(np.vstack([noise[:, :2], [0.70, 0.73]]), last=2).candidate.options["gpnn"]
+
+
+def test_the_last_rung_is_for_candidates_ahead_of_the_base() -> None:
+    """Two standard errors ahead: tried again; behind, level or half an error ahead: not."""
+    folds = np.array([0.5, 0.6, 0.7, 0.8, 0.9])
+    noise = np.array([-0.02, 0.02, 0.0, -0.02, 0.02])
+    error = 0.02 * np.sqrt(1 / 5 + 0.25)
+    rows = [folds, *(folds + noise + c * error for c in (0, 2, -2, 0.5))]
+    made = trials(np.array(rows), 2)
+    assert [is_ahead(one, made[0], "accuracy", 0.25) for one in made] == [False, False, True, False,
+                                                                        False]  # fmt: skip
+    few = [replace(one, models=one.models[:3]) for one in made if one.number != 3]
+    ended = decide(FOUND, few, "accuracy", [0.25] * 3, Ended(2, True))
+    assert ended.complete and ended.rung == 2 and ended.candidate is FOUND[0]
+    assert "no gain over the base is established" in ended.reason
+    late = decide(FOUND, few, "accuracy", [0.25] * 3, Ended(2, False))
+    assert not late.complete and "time was too short for all rungs" in late.reason
+
+
+@pytest.mark.parametrize("signal", [True, False])
+def test_a_search_ends_when_nothing_is_ahead(tmp_path: Path, signal: bool) -> None:
+    tried: list[tuple[int, int]] = []
+
+    def train(numbers: list[int], rung: int, _: Any) -> list[Trial]:
+        (number,) = numbers
+        tried.append((number, rung))
+        values = 0.5 + 0.1 * np.arange(5) + (0.3 if signal and number in (3, 4) else 0)
+        return [replace(trials(values[None], rung)[0], number=number)]
+
+    bracket = Bracket(
+        6, "accuracy", lambda alive, _: [[n] for n in alive], train, 2, (1.0, 1.0),
+        partial(is_ahead, metric="accuracy", ratio=0.25),
+    )  # fmt: skip
+    ended = run_rungs(bracket, TrialLog(tmp_path, {}), None)
+    third = [number for number, rung in tried if rung == 3]
+    assert (ended.rung, third) == ((3, [1, 2, 3, 4]) if signal else (2, []))
+    assert ended.complete
+
+
+def test_a_noisy_lead_does_not_keep_a_sure_one_out_of_the_last_rung(tmp_path: Path) -> None:
+    """Candidate 4 has the largest mean but is within one error of the base; 3 is ahead."""
+    folds = 0.5 + 0.1 * np.arange(5)
+    rows = [folds, folds, folds + 0.02, folds + np.array([0.5, -0.4, 0.4, -0.3, 0.0])]
+    tried: list[tuple[int, int]] = []
+
+    def train(numbers: list[int], rung: int, _: Any) -> list[Trial]:
+        (number,) = numbers
+        tried.append((number, rung))
+        return [replace(trials(rows[number - 1][None], rung)[0], number=number)]
+
+    bracket = Bracket(
+        4, "accuracy", lambda alive, _: [[n] for n in alive], train, 2, (1.0, 0.4),
+        partial(is_ahead, metric="accuracy", ratio=0.25),
+    )  # fmt: skip
+    assert run_rungs(bracket, TrialLog(tmp_path, {}), None) == Ended(3, True)
+    assert [number for number, rung in tried if rung == 3] == [1, 2, 3]
+
+
+def test_a_search_whose_trials_all_fail_is_complete(tmp_path: Path) -> None:
+    bracket = Bracket(
+        2, "accuracy", lambda alive, _: [[n] for n in alive],
+        lambda numbers, rung, _: [Trial(numbers[0], rung, 9, {}, reason="too large")],
+    )  # fmt: skip
+    assert run_rungs(bracket, TrialLog(tmp_path, {}), None) == Ended(1, True)
+
+
+def test_equal_differences_get_the_sign_test() -> None:
+    gain, error = paired([0.8, 0.9, 0.7], [0.7, 0.8, 0.6], True)
+    assert error is not None
+    assert student_p(gain, error, 2) == 0.125 and student_p(gain, error, 2, sides=2) == 0.25
+    assert student_p(-gain, error, 2) == 1.0 and student_p(0.0, 0.0, 2, sides=2) == 1.0
+
+
+def test_values_that_are_equal_up_to_rounding_do_not_differ() -> None:
+    """The same network trained beside others differs in the last bits."""
+    values = np.array([2.1, 2.4, 2.2, 3.0, 2.8])
+    gain, error = paired((values + 6e-8).tolist(), values.tolist(), False)
+    assert (gain, error) == (0.0, 0.0)
+    assert student_p(gain, error or 0.0, 4, sides=2) == 1.0
 
 
 def test_without_the_correction_the_error_is_the_usual_one() -> None:
@@ -131,7 +243,9 @@ def choose(samples: Samples, folder: Path, **more: Any) -> Chosen:
     return choose_scheme(samples, np.arange(len(samples)), SMALL, config, folder, **more)
 
 
-def test_the_planted_scheme_is_found_and_the_choice_resumes(tmp_path: Path) -> None:
+def test_the_planted_scheme_is_found_and_the_choice_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     samples = encode_samples(planted("core", 60))
     tried: list[tuple[str, int]] = []
     found = choose(samples, tmp_path, finished=lambda one, t: tried.append((one.title, t.rung)))
@@ -145,6 +259,9 @@ def test_the_planted_scheme_is_found_and_the_choice_resumes(tmp_path: Path) -> N
     assert again.standings == found.standings
     with pytest.raises(InputError, match="holds another search"):
         choose(encode_samples(planted("core", 60, seed=1)), tmp_path)
+    monkeypatch.setattr("gpnn.train.choose_scheme.RESULTS", "0.0.1")
+    with pytest.raises(InputError, match="holds another search"):
+        choose(samples, tmp_path)
 
 
 def test_two_processes_choose_what_one_does(tmp_path: Path) -> None:
@@ -178,6 +295,15 @@ def test_inner_folds_cover_the_pool_and_nothing_else() -> None:
         inner_folds(samples, np.arange(9), 5)
 
 
+def test_a_large_pool_has_fewer_folds() -> None:
+    samples = encode_samples(planted("core", 2_100))
+    counts = [
+        [len(own) for own in _rung_splits(samples, np.arange(size), 0, None)]
+        for size in (2_000, 2_001)
+    ]
+    assert counts == [[2, 5, 10], [1, 3, 5]]
+
+
 def test_estimators_choose_too(tmp_path: Path) -> None:
     raw = planted("core", 40)
     y = raw.targets["class"].astype(int)
@@ -191,11 +317,16 @@ def test_estimators_choose_too(tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     again = GPNNClassifier.load(tmp_path / "model")
     assert again.scheme == "core"
-    assert again.model_.about["choice"]["chosen"] == model.choice_.candidate.title
+    assert again.choice_.candidate == model.choice_.candidate and again.choice_.complete
+    assert "standings" not in repr(again.choice_)
     assert np.array_equal(again.predict(graphs), model.predict(graphs))
     for wrong in ({"folds": 3}, {"gpnn": False}, {"model": "gin"}):
         with pytest.raises(InputError, match="chooses on all graphs of fit"):
             GPNNClassifier("auto", **wrong).fit(graphs, y)  # type: ignore[arg-type]
+    with pytest.warns(UserWarning, match=r"too short.*stopped after 1e-06 minutes"):
+        model.set_params(minutes=1e-6).fit(graphs, y)
+    assert not model.choice_.candidate.options["gpnn"]
+    assert not hasattr(model.set_params(scheme="core").fit(graphs, y), "choice_")
 
 
 def test_test_graphs_do_not_change_the_candidates() -> None:

@@ -220,7 +220,7 @@ def test_bad_labels() -> None:
         model.fit(graphs[:2], y[:2])
     with pytest.raises(InputError, match="y is missing"):
         model.fit(graphs, None)
-    with pytest.raises(InputError, match=r"no classes. Take GPNNRegressor"):
+    with pytest.raises(InputError, match=r"not classes. Use GPNNRegressor"):
         model.fit(graphs, [0.5, 1.5, 0.5, 1.5, 0.5, 1.5])
 
 
@@ -354,7 +354,7 @@ def test_numbers_and_classes_in_one_model(tmp_path: Any) -> None:
     again = GPNNMultiTarget.load(tmp_path)
     assert again.targets_ == model.targets_
     assert again.predict(texts[:9])["kind"].tolist() == found["kind"][:9].tolist()
-    with pytest.raises(InputError, match=r"class 'd' of 'group' is not of the model"):
+    with pytest.raises(InputError, match=r"class 'd' of 'group' is not in the model"):
         model.evaluate(texts, {**columns, "group": ["d"] * 60})
     with pytest.raises(InputError, match=r"GPNNMultiTarget\.load"):
         GPNNRegressor.load(tmp_path)

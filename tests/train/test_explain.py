@@ -174,7 +174,7 @@ def test_refusals() -> None:
     loaded = trained(data)
     with pytest.raises(InputError, match="There is no graph 12: the input holds 0 to 11"):
         explain(loaded, data, 12)
-    with pytest.raises(InputError, match=r"knows no class 'x'\. Choose one of 0, 1"):
+    with pytest.raises(InputError, match=r"has no class 'x'\. Choose one of 0, 1"):
         explain(loaded, data, 0, "x")
     spider = Graphs.from_edges(*_spider(MAX_PARTS + 1))
     kinds = encode_samples(
@@ -184,7 +184,7 @@ def test_refusals() -> None:
     )  # fmt: skip
     one = Member(_wide(loaded, spider), _every_degree(spider))
     many = replace(loaded, members=(one,))
-    with pytest.raises(InputError, match=rf"{MAX_PARTS} are the limit\. Train with a coarser"):
+    with pytest.raises(InputError, match=rf"the limit is {MAX_PARTS}\. Train with a coarser"):
         explain(many, kinds)
     empty = replace(data, graphs=Graphs.from_edges([], [], 0), x=data.x[:0] if data.x is not None
                     else None, edge_labels=np.zeros(0, np.int64))  # fmt: skip

@@ -226,6 +226,28 @@ def test_a_model_knows_the_colours_of_its_own_training_graphs() -> None:
         assert torch.allclose(value, nets[1][name], atol=1e-9), name
 
 
+def test_splits_with_seeds_of_their_own_equal_networks_alone(tmp_path: Path) -> None:
+    data = samples(30)
+    splits, seeds = [make_split(data, 3), make_split(data, 8)], (3, 8)
+    config = TrainConfig(epochs=3, seed=0)
+    both = fit(data, SMALL, config, splits, seeds=seeds, folder=tmp_path)
+    for number, (split, seed) in enumerate(zip(splits, seeds, strict=True)):
+        alone = fit(data, SMALL, replace(config, seed=seed), split)
+        losses = [
+            [epoch["loss"] for epoch in one] for one in (both.histories[number], alone.history)
+        ]
+        assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+    assert both.histories[0][0]["loss"] != pytest.approx(both.histories[1][0]["loss"], rel=1e-2)
+    with pytest.raises(InputError, match=r"another run .*seeds"):
+        fit(data, SMALL, config, splits, seeds=(3, 9), folder=tmp_path)
+    again = fit(data, SMALL, config, splits, seeds=np.array(seeds), folder=tmp_path)  # type: ignore[arg-type]
+    assert again.members == both.members
+    with pytest.raises(InputError, match="seeds must be a whole number from 0; got -1"):
+        fit(data, SMALL, config, splits, seeds=(3, -1))
+    with pytest.raises(InputError, match="a seed for every network: 2, not 1"):
+        fit(data, SMALL, config, splits, seeds=(3,))
+
+
 def test_folds_and_their_answers() -> None:
     data = samples(30)
     folds = make_folds(data, 5, seed=1)

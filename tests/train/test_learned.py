@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -56,6 +57,16 @@ def test_a_learned_scheme_is_kept_with_the_model(
     )
     with pytest.raises(InputError, match="damaged"):
         load_model(tmp_path)
+
+
+def test_only_epochs_with_discrete_parts_are_kept() -> None:
+    """Parts are soft for 60 % of the epochs; patience counts from their end."""
+    samples = encode_samples(planted("none", 30))
+    config = replace(CONFIG, epochs=10, patience=1)
+    learned = fit(samples, SMALL, config)
+    assert learned.best_epochs[0] >= 7 and len(learned.histories[0]) >= 7
+    fixed = fit(samples, {**SMALL, "scheme": "core", "interactions": "edges"}, config)
+    assert len(fixed.histories[0]) == fixed.best_epochs[0] + 1 < 7
 
 
 def test_networks_side_by_side_learn_schemes_of_their_own() -> None:

@@ -100,16 +100,15 @@ def test_notes_are_given_before_the_training(molecules: Samples) -> None:
         assert setup.prepared.cells is not None
 
 
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
 def test_pieces_are_smaller_where_cells_are_many(
-    molecules: Samples, monkeypatch: pytest.MonkeyPatch
+    molecules: Samples, monkeypatch: pytest.MonkeyPatch, device: str
 ) -> None:
+    about = type("About", (), {"total_memory": 2**30})
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: about)
     both = replicas()
     found = {}
     for spec in ("gin", "dgn", "ppgn"):
         setup = set_up(molecules, {**named_model(spec), "layers": 2}, both)
-        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-        about = type("About", (), {"total_memory": 2**30})
-        monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _, about=about: about)
-        found[spec] = most_replicas(setup, both, Schedule(2, 9, None))
-        monkeypatch.undo()
+        found[spec] = most_replicas(setup, both, Schedule(2, 9, None), torch.device(device))
     assert found["gin"] == ANY > found["dgn"] > found["ppgn"] >= 1

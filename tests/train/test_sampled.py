@@ -119,7 +119,7 @@ def test_large_graphs_take_a_thread_per_core(
         (["--fanout", "5", "3", "--layers", "2"], "fanout has 2 numbers, and 2 layers look 4 hops"),
         (["--fanout", "5", "0"], "fanout must be"),
         (["--fanout", "many"], "--fanout takes whole numbers"),
-        (["--fanout", "5", "3", "--base", "gat"], "fanout goes with the bases gin, sage or none"),
+        (["--fanout", "5", "3", "--base", "gat"], "fanout needs the base gin, sage or none"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(

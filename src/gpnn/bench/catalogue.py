@@ -112,13 +112,13 @@ def select(
         elif item in known:
             out.append(known[item])
         elif item == "ogbg-molhiv":
-            found = molhiv(data)
-            if found is None:
+            spec = molhiv(data)
+            if spec is None:
                 raise InputError(
                     "ogbg-molhiv is not in the data folder. Name the folder that holds it with "
                     "--data or GPNN_DATA."
                 )
-            out.append(found)
+            out.append(spec)
         else:
             choices = ", ".join([*known, "ogbg-molhiv"])
             raise InputError(f"There is no workload {item!r}. Choose from: {choices}.")

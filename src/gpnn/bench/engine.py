@@ -212,15 +212,15 @@ def _step(
     head: dict[str, Any], make: Callable[[], Trainer], effort: Effort, copied: float
 ) -> dict[str, Any]:
     needed = floor_bytes(make())
-    found = breakdown(make, effort.steps, effort.repeats)
+    timings = breakdown(make, effort.steps, effort.repeats)
     floor = sum(needed.values()) / copied
     return {
         **head,
         "replicas": PROFILED,
-        **found,
+        **timings,
         "bytes": needed,
         "floor_seconds": floor,
-        "times_floor": found["seconds"] / floor,
+        "times_floor": timings["seconds"] / floor,
     }
 
 

@@ -50,14 +50,14 @@ def cases(data: str | None, quick: bool) -> list[Case]:
         molecules, source = load_graphs("ogbg-molhiv", data), "ogbg-molhiv"
     except InputError:
         molecules, source = load_graphs("MUTAG", data), "MUTAG, drawn with repetition"
-    found = [
+    molecule_cases = [
         Case(f"molecules-{size}", f"{size} molecules of {source}", molecules, size, every, every)
         for size in (128, 512)
     ]
     if quick:
-        return found[:1]
+        return molecule_cases[:1]
     return [
-        *found,
+        *molecule_cases,
         Case("ego-32", "32 dense ego graphs like IMDB-BINARY", _ego_graphs(64), 32, every, sparse),
         Case("large", "one random graph, 1e5 vertices, 1e6 edges", _large(), 1, sparse, ()),
     ]

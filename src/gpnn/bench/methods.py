@@ -1,11 +1,11 @@
-"""``gpnn bench peers``: a training step of every peer against one of GIN."""
+"""``gpnn bench peers``: a training step of GPNN and of every peer against one of GIN."""
 
 from __future__ import annotations
 
 import gc
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,23 +15,30 @@ import torch
 from ..data.datasets import locate
 from ..data.samples import Samples, load_samples
 from ..errors import InputError
+from ..graph.classes import interaction_classes
+from ..graph.partition import partition
 from ..graph.readers.files import InputNote
 from ..nn.peers import PEERS
 from ..train.capture import Capture
 from ..train.device import deterministic, one_thread, pick_device
 from ..train.loop import uses_resident
 from ..train.replica import Replica, Schedule
-from ..train.setup import named_model, set_up
+from ..train.setup import Setup, named_model, set_up
 from ..train.stage import stage
 from ..train.trainer import Trainer
 from .layer import device_name, race
 from .live import peak_bytes
 from .step import repeated
 
-__all__ = ["run_peer_bench", "to_markdown"]
+__all__ = ["cost_tables", "run_peer_bench", "to_markdown"]
 
 LAYERS, HIDDEN, SAMPLE = 4, 64, 512
 GIN = "gin"
+GPNNS = {
+    f"gpnn {combine}": {"scheme": "core-degree", "interactions": "cross", "combine": combine}
+    for combine in ("linear", "pairwise")
+}
+"""GPNN as in the paper's tables, and with pairwise messages → its options."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +80,19 @@ def run_peer_bench(
     workloads: dict[str, str] = {}
     with deterministic(where), one_thread():
         for case in CASES[:1] if quick else CASES:
-            found = [name for name in case.datasets if locate(name, data) is not None]
-            if found:
-                progress(f"{case.name}: reading {found[0]}")
-                samples = _sample(load_samples(found[0], data=data))
-                workloads[case.name] = f"{case.batch} graphs of {found[0]}, {len(samples)} in all"
+            available = [name for name in case.datasets if locate(name, data) is not None]
+            if available:
+                progress(f"{case.name}: reading {available[0]}")
+                samples = _sample(load_samples(available[0], data=data))
+                workloads[case.name] = (
+                    f"{case.batch} graphs of {available[0]}, {len(samples)} in all"
+                )
                 rows += _measure(case, samples, where, replicas, quick, progress)
     return {
         "rows": rows,
         "workloads": workloads,
         "device": device_name(str(where)),
+        "quick": quick,
         "replicas": replicas,
         "layers": LAYERS,
         "hidden": HIDDEN,
@@ -108,16 +118,16 @@ def _measure(
     """Return the rows of one workload."""
     rows, runs = [], []
     steps = 8 if device.type == "cuda" else 1
-    for name in (GIN, *PEERS):
+    gin = "gine" if samples.encoder.edges else GIN
+    for name in (GIN, *GPNNS, *PEERS):
         progress(f"{case.name}: {name}")
-        spec = ":".join(filter(None, (name, case.options.get(name))))
-        if name == GIN and samples.encoder.edges:
-            spec = "gine"
+        spec = ":".join(filter(None, (gin if name == GIN else name, case.options.get(name))))
         row: dict[str, Any] = {"workload": case.name, "method": name, "model": spec}
         rows.append(row)
         try:
+            options = {"base": gin, **GPNNS[name]} if name in GPNNS else named_model(spec)
             trainer, row["prepare_seconds"] = _trainer(
-                samples, spec, case.batch, steps, replicas, device
+                samples, options, case.batch, steps, replicas, device
             )
             row["parameters"] = trainer.parameters
             row["memory"] = _memory(trainer)
@@ -139,24 +149,37 @@ def _measure(
 
 
 def _trainer(
-    samples: Samples, spec: str, batch: int, steps: int, replicas: int, device: torch.device
+    samples: Samples,
+    options: dict[str, Any],
+    batch: int,
+    steps: int,
+    replicas: int,
+    device: torch.device,
 ) -> tuple[Trainer, float]:
     ids = np.arange(len(samples))
     models = [Replica(ids, ids[:0], ids[:batch], seed=seed) for seed in range(replicas)]
-    setup = set_up(samples, {**named_model(spec), "hidden": HIDDEN, "layers": LAYERS}, models)
-    peer, seconds = setup.config.peer, 0.0
+    setup = set_up(samples, {**options, "hidden": HIDDEN, "layers": LAYERS}, models)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InputNote)
-        if peer is not None:
-            peer.build(samples.graphs, setup.config.edged)  # warm-up: compiles if necessary
-            began = time.perf_counter()
-            peer.build(samples.graphs, setup.config.edged)
-            seconds = time.perf_counter() - began
+        _prepare(setup)  # warm-up: compiles if necessary
+        began = time.perf_counter()
+        _prepare(setup)
+        seconds = time.perf_counter() - began
         schedule = Schedule(epochs=1, batch_size=batch, halve_every=None, steps=steps)
         staged = stage(setup, models, schedule, resident=uses_resident(setup, device))
     trainer = Trainer(staged, device)
     trainer.net.train()
     return trainer, seconds
+
+
+def _prepare(setup: Setup) -> None:
+    """Compute what a method reads in addition to vertices and edges."""
+    samples, config = setup.samples, setup.config
+    if config.peer is not None:
+        config.peer.build(samples.graphs, config.edged)
+    elif config.gpnn:
+        part = partition(samples.graphs, config.structure.scheme).part
+        interaction_classes(samples.graphs, part, config.structure, samples.edge_labels)
 
 
 def _memory(trainer: Trainer) -> int:
@@ -189,20 +212,29 @@ def to_markdown(result: dict[str, Any], command: str) -> str:
         "once for all graphs of the workload. GIN = 1.",
         "",
     ]
+    return "\n".join([*lines, *cost_tables(result, "##")]).rstrip() + "\n"
+
+
+def cost_tables(result: dict[str, Any], heading: str) -> list[str]:
+    """Return the lines of a section per workload."""
+    lines = []
     for workload, about in result["workloads"].items():
-        head = "| method | step, ms | GIN = 1 | memory, MB | GIN = 1 | prepare, s | parameters |"
-        lines += [f"## {workload}: {about}", "", head, f"|---{'|---:' * 6}|"]
-        for row in result["rows"]:
-            if row["workload"] != workload:
-                continue
-            if "seconds" not in row:
-                lines.append(f"| {row['model']} | {row.get('note', '—')} | | | | | |")
-                continue
-            cells = [
-                f"{1e3 * row['seconds']:.2f}", f"{row['seconds_ratio']:.1f}",
-                f"{row['memory'] / 1e6:.1f}", f"{row['memory_ratio']:.1f}",
-                f"{row['prepare_seconds']:.3f}", f"{row['parameters']:,}",
-            ]  # fmt: skip
-            lines.append(f"| {row['model']} | {' | '.join(cells)} |")
-        lines.append("")
-    return "\n".join(lines).rstrip() + "\n"
+        rows = [row for row in result["rows"] if row["workload"] == workload]
+        lines += [f"{heading} {workload}: {about}", "", *_table(rows), ""]
+    return lines
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    head = "| method | step, ms | GIN = 1 | memory, MB | GIN = 1 | prepare, s | parameters |"
+    lines = [head, f"|---{'|---:' * 6}|"]
+    for row in rows:
+        if "seconds" not in row:
+            lines.append(f"| {row['model']} | {row.get('note', '—')} | | | | | |")
+            continue
+        cells = [
+            f"{1e3 * row['seconds']:.2f}", f"{row['seconds_ratio']:.1f}",
+            f"{row['memory'] / 1e6:.1f}", f"{row['memory_ratio']:.1f}",
+            f"{row['prepare_seconds']:.3f}", f"{row['parameters']:,}",
+        ]  # fmt: skip
+        lines.append(f"| {row['model']} | {' | '.join(cells)} |")
+    return lines

@@ -26,18 +26,18 @@ import torch
 from scipy.stats import t as student
 from torch import Tensor
 
-from .. import __version__
+from .. import RESULTS
 from ..data.samples import Samples, load_samples
 from ..data.split import Split, calibration_splits, make_split
 from ..data.tasks import Task, higher_is_better
 from ..errors import InputError
-from ..files import write_text
 from ..lock import locked
 from ..options import Choice, Number, Whole
-from ..schema import Maybe, Table, Text, read_lines
+from ..schema import Maybe, Table, Text, read_rows, write_lines
 from ..train.baselines import Contender, base_contender, choose_metric, measure, trees
 from ..train.effort import MOLECULES, schedule_for
 from ..train.fit import fit
+from ..train.paired import paired
 from ..train.train_config import TrainConfig
 from .environment import describe
 
@@ -88,12 +88,13 @@ def run_molecules_bench(
         raise InputError(f"There is no command {command}. Name chemprop's with --chemprop PATH.")
     samples = load_samples(source, target, smiles, descriptors=descriptors)
     if not samples.from_smiles or samples.y is None:
-        raise InputError(f"{source} is no table of molecules with targets.")
+        raise InputError(f"{source} is not a table of molecules with targets.")
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in wanted}
     known = _read_runs(kept)
-    metric = ""
+    metric, overlap = "", 0.0
     for seed in range(splits):
         split = make_split(samples, seed, kind=kind, official=False)
+        overlap = len(split.test) / len(split.train)
         y = samples.y[torch.from_numpy(split.test)]
         for name in wanted:
             progress(f"split {seed + 1} of {splits}: {name}")
@@ -124,7 +125,7 @@ def run_molecules_bench(
         "metric": metric,
         "splits": splits,
         "kind": kind or "default",
-        "methods": _summary(runs, higher_is_better(metric)),
+        "methods": _summary(runs, higher_is_better(metric), overlap),
         "runs": runs,
         "environment": describe((), ()),
     }
@@ -178,7 +179,7 @@ def _key(name: str, samples: Samples, split: Split, config: TrainConfig) -> str:
     data = samples
     if name in ("gpnn", "base", "ensemble"):
         own = MOLECULES if name != "base" else {}
-        facts |= {"train": asdict(config), "model": own, "version": __version__}
+        facts |= {"train": asdict(config), "model": own, "version": RESULTS}
     else:
         data = replace(samples, descriptors=None)
     return hashlib.sha256(json.dumps([data.digest(), facts]).encode()).hexdigest()[:16]
@@ -187,7 +188,7 @@ def _key(name: str, samples: Samples, split: Split, config: TrainConfig) -> str:
 def _read_runs(kept: Path | None) -> dict[str, dict[str, Any]]:
     if kept is None or not kept.exists():
         return {}
-    rows = read_lines(kept, RUN, "Remove the line; its run is repeated.").rows
+    rows = read_rows(kept, RUN, "Remove the line; its run is repeated.")
     return {row["run"]: row for row in rows}
 
 
@@ -196,31 +197,31 @@ def _keep_run(kept: Path | None, run: dict[str, Any]) -> None:
         return
     with locked(kept.with_name(f".{kept.name}.lock")):
         rows = {**_read_runs(kept), run["run"]: run}
-        write_text(kept, "".join(f"{json.dumps(row)}\n" for row in rows.values()))
+        write_lines(kept, rows.values())
 
 
-def _summary(runs: dict[str, list[dict[str, Any]]], up: bool) -> list[dict[str, Any]]:
+def _summary(
+    runs: dict[str, list[dict[str, Any]]], up: bool, overlap: float
+) -> list[dict[str, Any]]:
     """Return mean and deviation over the splits, and the lead of the first method over each: the
-    mean paired difference with its standard error, and the 95 % interval of Student's t."""
-    first = np.array([run["value"] for run in next(iter(runs.values()))])
+    mean paired difference with its standard error, and the 95 % interval of Student's t. The splits
+    share molecules: the error is corrected for ``overlap``, the test rows per training row."""
+    first = [run["value"] for run in next(iter(runs.values()))]
     out = []
     for name, own in runs.items():
         values = np.array([run["value"] for run in own])
-        ahead = (first - values) if up else (values - first)
         several = len(values) > 1
-        error = float(ahead.std(ddof=1) / len(ahead) ** 0.5) if several else None
-        reach = None if error is None else float(student.ppf(0.975, len(ahead) - 1)) * error
+        ahead, error = paired(first, [run["value"] for run in own], up, overlap)
+        reach = None if error is None else float(student.ppf(0.975, len(values) - 1)) * error
         covered = [run["coverage"] for run in own if run["coverage"] is not None]
         out.append(
             {
                 "name": name,
                 "mean": float(values.mean()),
                 "std": float(values.std(ddof=1)) if several else None,
-                "ahead": float(ahead.mean()),
+                "ahead": ahead,
                 "error": error,
-                "interval": None
-                if reach is None
-                else [float(ahead.mean()) - reach, float(ahead.mean()) + reach],
+                "interval": None if reach is None else [ahead - reach, ahead + reach],
                 "seconds": float(np.median([run["seconds"] for run in own])),
                 "coverage": float(np.mean(covered)) if covered else None,
             }
@@ -239,8 +240,8 @@ def to_markdown(result: dict[str, Any], command: str) -> str:
         f"{result['rows']:,} molecules, {', '.join(result['targets'])}; {result['metric']} on the "
         f"test part ({better} is better), mean ± standard deviation over {result['splits']} splits "
         f"({result['kind']}). Ahead: mean paired difference of the first method, positive where it "
-        "is better, with the 95 % interval of Student's t over the splits. Seconds: median, one "
-        "thread.",
+        "is better, with the 95 % interval of Student's t over the splits, corrected for their "
+        "overlap (Nadeau and Bengio). Seconds: median, one thread.",
         "",
         "| method | " + result["metric"] + " | first is ahead by | seconds | covered |",
         "|---|---|---|---|---|",
@@ -293,11 +294,11 @@ def _chemprop(command: str, samples: Samples, split: Split, seed: int) -> Conten
             text=True,
             check=False,
         )
-        found = out / "model_0" / "test_predictions.csv"
-        if done.returncode or not found.is_file():
+        predictions = out / "model_0" / "test_predictions.csv"
+        if done.returncode or not predictions.is_file():
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
             raise InputError(f"chemprop failed: {last}")
-        scores = _read_predictions(found, names, several, task)
+        scores = _read_predictions(predictions, names, several, task)
     if len(scores) != len(split.test):
         raise InputError(f"chemprop answered {len(scores)} of {len(split.test)} test rows.")
     return Contender("chemprop", scores, time.perf_counter() - started)
@@ -309,5 +310,5 @@ def _read_predictions(path: Path, names: list[str], several: bool, task: Task) -
     if several:
         values = [[float(word) for word in row[f"{names[0]}_prob"].split(",")] for row in rows]
         return torch.tensor(values, dtype=torch.float64)
-    found = torch.tensor([[float(row[name]) for name in names] for row in rows]).double()
-    return torch.cat([1 - found, found], dim=1) if task.has_classes else found
+    scores = torch.tensor([[float(row[name]) for name in names] for row in rows]).double()
+    return torch.cat([1 - scores, scores], dim=1) if task.has_classes else scores

@@ -48,16 +48,16 @@ def measure_command(*words: object, processes: int = 1) -> tuple[float, float, f
         started += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
         started += [str(processes)]
     began = time.perf_counter()
-    with tempfile.TemporaryFile() as told:
+    with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
-            [*started, "-m", "gpnn", *map(str, words)], env=environment, stdout=told, stderr=told
+            [*started, "-m", "gpnn", *map(str, words)], env=environment, stdout=log, stderr=log
         )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.perf_counter() - began
         if process.returncode:
-            told.seek(0)
-            text = told.read().decode(errors="replace").strip()
+            log.seek(0)
+            text = log.read().decode(errors="replace").strip()
             raise InputError(f"gpnn {' '.join(map(str, words))} failed: {text[-1000:]}")
     peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
     return seconds, usage.ru_utime + usage.ru_stime, peak
@@ -108,9 +108,9 @@ def predict_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
             for jobs in (1, 2):
                 out = folder / f"{size}-{jobs}-{way[:3]}.csv"
                 words = ("predict", model, tables[size], "--out", out, "--jobs", jobs)
-                found = measure_command(*words, "--device", "cpu")
+                measured = measure_command(*words, "--device", "cpu")
                 least = LEAST_RATE if size >= 100_000 and jobs == 1 else None
-                yield _row("predict", size, f"{way}, jobs {jobs}", jobs, found, MOST_MB, least)
+                yield _row("predict", size, f"{way}, jobs {jobs}", jobs, measured, MOST_MB, least)
 
 
 def prepare_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
@@ -121,8 +121,8 @@ def prepare_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
     for size in sizes:
         for jobs in (1, 2):
             out = folder / f"prepared-{size}-{jobs}"
-            found = measure_command("prepare", tables[size], "--out", out, "--jobs", jobs)
-            yield _row("prepare", size, f"jobs {jobs}", jobs, found)
+            measured = measure_command("prepare", tables[size], "--out", out, "--jobs", jobs)
+            yield _row("prepare", size, f"jobs {jobs}", jobs, measured)
             if jobs == 1 or size == 400_000:
                 shutil.rmtree(out, ignore_errors=True)  # may take gigabytes
         if size == 400_000:
@@ -131,8 +131,8 @@ def prepare_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
         for way, source in ways.items():
             words: tuple[object, ...] = ("train", source, "--out", folder / f"{size} {way}")
             words += ("--epochs", 1, *(PLAIN if source.is_file() else ()))
-            found = measure_command(*words, "--device", "cpu")
-            yield _row("train, one epoch", size, way, 1, found)
+            measured = measure_command(*words, "--device", "cpu")
+            yield _row("train, one epoch", size, way, 1, measured)
 
 
 def process_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
@@ -143,12 +143,12 @@ def process_rows(folder: Path, quick: bool, data: str | None) -> Iterator[Row]:
     source = folder / f"shared-{size}-2"
     measure_command("prepare", table, "--out", source, "--jobs", 2)
     for processes in (1, 2):
-        found = []
+        runs = []
         for epochs in (1, 4):
             out = folder / f"trained-{processes}-{epochs}"
             words = ("train", source, "--out", out, "--epochs", epochs, "--batch-size", 256)
-            found.append(measure_command(*words, "--device", "cpu", processes=processes))
-        (start, busy, _), (seconds, processor, peak) = found
+            runs.append(measure_command(*words, "--device", "cpu", processes=processes))
+        (start, busy, _), (seconds, processor, peak) = runs
         each = ((seconds - start) / 3, (processor - busy) / 3, peak)
         yield _row("train, per epoch", size, f"processes {processes}", processes, each)
 

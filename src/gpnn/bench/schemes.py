@@ -1,18 +1,20 @@
-"""A benchmark of partitions: base GNN, fixed schemes, learned schemes and ``auto``, on test
+"""A benchmark of partitions: base GNN, fixed schemes, learned schemes, ``auto`` and peers, on test
 samples.
 
-Every run has a different split (and different graphs, for a planted family). Within a run, all
-methods are trained on the same samples with the same seed and options. ``auto`` chooses on the
-training and validation part. Gains are paired differences over the runs, with the standard error of
-their mean and two-sided p-values of Student's t after Holm's correction.
+Every run has a different seed. A planted family draws different graphs for every run; a source with
+an official split keeps it; any other source is split anew. Within a run, all methods are trained on
+the same samples with the same seed and options. ``auto`` chooses on the training and validation
+part, once if an official split is the same in all runs; where it chooses the base alone, its result
+is that of the base. Gains are paired differences over the runs
+(:mod:`gpnn.train.paired`), with standard errors and two-sided p-values of Student's t after Holm's
+correction. New splits of the same samples overlap; their standard errors have the correction of
+Nadeau and Bengio. With an official split, the errors are those over seeds, on that split.
 """
 
 from __future__ import annotations
 
 import json
-import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,35 +22,27 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..data.planted import is_planted
+from .. import RESULTS
+from ..data.generated import Generated, is_generated
 from ..data.samples import load_samples
-from ..data.split import make_split
-from ..data.tasks import higher_is_better
 from ..errors import InputError
-from ..files import write_text
-from ..graph.learned import learned_parts
-from ..graph.schemes import get_scheme
+from ..nn.peers import peer_of
 from ..options import AUTO, Number, Whole
 from ..pool import ordered_map
-from ..schema import Anything, Table, Text, read_lines
-from ..train.choose_scheme import MINUTES, choose_scheme
-from ..train.fit import fit
-from ..train.paired import holm, paired, student_p
-from ..train.train_config import TrainConfig
+from ..train.choose_scheme import MINUTES
+from ..train.device import pick_device
+from .scheme_log import CHOICE, TRAINING, Record, check_names, log_path, opened_log, read_log
+from .scheme_methods import BASE, METHODS, check_method, network_options
+from .scheme_tasks import Choices, Trainings
+from .schemes_report import summarise
 
-__all__ = ["METHODS", "run_schemes_bench", "to_markdown"]
+__all__ = ["run_schemes_bench"]
 
-BASE = "base"
-METHODS = (BASE, "trivial", "core", "degree", "triangle", "core-degree", "learned-4", AUTO)
-POINT = 0.01
-"""Tolerance: a choice is right if its test metric is at most this much below that of the best fixed
-scheme."""
-
-Record = dict[str, Any]
+Tell = Callable[[str], None]
 
 
 def run_schemes_bench(
-    source: str,
+    sources: Sequence[str],
     target: Sequence[str] | None = None,
     methods: Sequence[str] = METHODS,
     runs: int = 10,
@@ -58,198 +52,187 @@ def run_schemes_bench(
     data: str | None = None,
     log: Path | None = None,
     jobs: int = 1,
-    progress: Callable[[str], None] | None = None,
-) -> dict[str, Any]:
-    """Measure the test metric of every method in every run.
+    progress: Tell | None = None,
+) -> list[dict[str, Any]]:
+    """Measure the test metric of every method in every run, for one source after the other. All
+    sources, methods and logs are checked before anything is trained.
 
     Args:
-        methods: ``base``, ``auto``, ``learned-k`` (with ``edges`` instead of ``cross``) and
-            schemes.
+        methods: ``base``, ``auto``, ``learned-k`` (with ``edges`` instead of ``cross``), schemes
+            and peers. Options of the network may follow: ``base:walks=8``,
+            ``core:interactions=pairs,d=2``, ``cin:rings=8``.
         model: options of all networks; ``interactions``, ``d`` and ``distances`` are fixed for
             ``auto`` too.
         train: fields of :class:`~gpnn.train.train_config.TrainConfig`.
         minutes: time limit of a choice.
-        log: a file of finished trainings, one JSON line each, from which the benchmark resumes.
+        log: a folder for finished trainings and choices, from which the benchmark resumes. If
+            nothing is missing, the device of the trainings is not needed.
         jobs: number of training processes.
     """
-    names = [
-        one if one in (BASE, AUTO) or learned_parts(one) else get_scheme(one).name
-        for one in methods
-    ]
-    names = list(dict.fromkeys(names if BASE in names else [BASE, *names]))
+    names = list(dict.fromkeys([BASE, *methods]))
     runs, minutes = Whole(2).read("runs", runs), Number(above=True).read("minutes", minutes)
-    model, train = dict(model or {}), dict(train or {})
+    train = {"device": "auto", **(train or {})}
+    if train["device"] == "auto":
+        train["device"] = str(pick_device("auto"))
+    sources = list(dict.fromkeys(sources))
+    compared = [
+        _Comparison(
+            _about(source, target, names, dict(model or {}), train, data), minutes, target, data
+        )
+        for source in sources
+    ]
+    if log is not None:
+        check_names(log, sources)
+        for one in compared:
+            one.check_logs(log, names)
+    return [one.run(names, runs, log, jobs, progress) for one in compared]
+
+
+def _about(
+    source: str,
+    target: Sequence[str] | None,
+    names: Sequence[str],
+    model: Record,
+    train: Record,
+    data: str | None,
+) -> Record:
+    """Everything that the trainings of a source depend on, except run and method; the first line of
+    the log."""
+    if source == "-":
+        raise InputError("Every run reads the source again: save it as a file instead of '-'.")
     samples = load_samples(source, list(target) if target else None, data=data)
-    about = {
+    for name in names:
+        check_method(name, samples, model)
+    splits = "official" if samples.split else "random"
+    if is_generated(source) and Generated.parse(source).seed is None:
+        splits = "graphs"
+    return {
         "source": source,
+        "splits": splits,
         "target": list(samples.encoder.target_names),
         "data": samples.digest(),
         "model": model,
         "train": train,
-        "minutes": minutes,
+        "gpnn": RESULTS,
     }
-    records = _read(log, about)
-    done = {(one["run"], one["method"]) for one in records}
-    missing = [(run, name) for run in range(runs) for name in names if (run, name) not in done]
-    if jobs > 1:
-        missing.sort(key=lambda one: one[1] != AUTO)  # start the longest runs first
-    arguments = (source, target, model, train, minutes, data, torch.get_num_threads())
-    for record in ordered_map(_Race, arguments, missing, jobs):
-        records.append(record)
-        _write(log, about, records)
-        if progress is not None:
-            more = f" ({record['chosen']})" if record["chosen"] else ""
-            progress(
-                f"run {record['run'] + 1} of {runs}, {record['method']}{more}: "
-                f"{record['metric']} {record['value']:.4f}"
-            )
-    used = [one for one in records if one["run"] < runs and one["method"] in names]
-    metric = used[0]["metric"]
-    return {**about, "runs": runs, "metric": metric, "records": used, "rows": _rows(names, used)}
 
 
-@dataclass
-class _Race:
-    """Train a method in a run; called in one of several processes."""
+@dataclass(frozen=True)
+class _Comparison:
+    """The trainings of a source.
 
-    source: str
-    target: Sequence[str] | None
-    model: Record
-    train: Record
+    Attributes:
+        about: what they depend on; ``minutes``: the time limit of a choice.
+    """
+
+    about: Record
     minutes: float
+    target: Sequence[str] | None
     data: str | None
-    threads: int
 
-    def __call__(self, item: tuple[int, str]) -> Record:
-        run, name = item
-        torch.set_num_threads(self.threads)
-        source = self.source
-        if is_planted(source) and "seed=" not in source:
-            source = f"{source},seed={run}"
-        samples = load_samples(source, list(self.target) if self.target else None, data=self.data)
-        split = make_split(samples, run, official=False)
-        config = TrainConfig.sized(len(split.train), seed=run, **self.train)
-        began = time.perf_counter()
-        options, chosen = dict(self.model), ""
-        if name == AUTO:
-            pool = np.concatenate([split.train, split.valid])
-            with tempfile.TemporaryDirectory(prefix="gpnn-bench-") as folder:
-                found = choose_scheme(samples, pool, self.model, config, Path(folder), self.minutes)
-            options, chosen = found.applied(self.model), found.candidate.title
-        elif name == BASE:
-            idle = ("interactions", "d", "distances")
-            options = {k: v for k, v in self.model.items() if k not in idle} | {"gpnn": False}
-        else:
-            options["scheme"] = name
-            if learned_parts(name) and options.get("interactions") == "cross":
-                options["interactions"] = "edges"  # the set of cross edges is learned
-        reached = fit(samples, options, config, split).metrics["test"]
-        if samples.metric not in reached:
-            raise InputError(
-                f"Run {run + 1} has no {samples.metric} on its {len(split.test)} test samples. "
-                "Take a larger set."
-            )
-        return {
-            "run": run,
-            "method": name,
-            "value": reached[samples.metric],
-            "chosen": chosen,
-            "metric": samples.metric,
-            "seconds": round(time.perf_counter() - began, 2),
-        }
+    @property
+    def about_choices(self) -> Record:
+        return {**self.about, "minutes": self.minutes}
 
+    def check_logs(self, log: Path, names: Sequence[str]) -> None:
+        """Raise if a log holds another comparison."""
+        read_log(log_path(log, self.about["source"], TRAINING), self.about, TRAINING)
+        if AUTO in names:
+            read_log(log_path(log, self.about["source"], CHOICE), self.about_choices, CHOICE)
 
-def _rows(names: Sequence[str], records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Return a row per method: mean, deviation, gain over the base."""
-    values = {
-        name: [one["value"] for one in sorted(records, key=lambda r: r["run"])
-               if one["method"] == name]
-        for name in names
-    }  # fmt: skip
-    higher = higher_is_better(records[0]["metric"])
-    rows: list[dict[str, Any]] = []
-    for name in names:
-        own = np.array(values[name])
-        gain, error = paired(values[name], values[BASE], higher)
-        p = None
-        if name != BASE and error is not None:
-            p = student_p(gain, error, len(own) - 1, sides=2)
-        took = [one["seconds"] for one in records if one["method"] == name]
-        rows.append(
-            {"method": name, "mean": float(own.mean()), "std": float(own.std(ddof=1)),
-             "gain": gain, "error": error, "p": p, "seconds": float(np.mean(took))}
-        )  # fmt: skip
-    tested = [row for row in rows if row["p"] is not None]
-    corrected = holm([float(row["p"]) for row in tested])
-    for row, p in zip(tested, corrected, strict=True):
-        row["p"] = p
-    fixed = [name for name in names if name not in (BASE, AUTO) and not learned_parts(name)]
-    if AUTO in names and fixed:
-        best = np.array([values[name] for name in (BASE, *fixed)])
-        best = best.max(0) if higher else best.min(0)
-        behind = (best - np.array(values[AUTO])) * (1 if higher else -1)
-        next(row for row in rows if row["method"] == AUTO)["right"] = float(
-            (behind <= POINT + 1e-9).mean()
-        )
-    return rows
-
-
-def to_markdown(result: Mapping[str, Any], command: str) -> str:
-    """Return the result as a page."""
-    metric, runs = result["metric"], result["runs"]
-    lines = [
-        f"# Partitions on {result['source']}",
-        "",
-        f"`{command}`: test {metric} over {runs} runs, mean ± standard deviation; the gain over "
-        "the base GNN ± its standard error, paired by run; p after Holm's correction.",
-        "",
-        f"| method | test {metric} | gain over the base | p | seconds |",
-        "|---|---:|---:|---:|---:|",
-    ]
-    for row in result["rows"]:
-        gain = "" if row["method"] == BASE else f"{row['gain']:+.4f} ± {row['error']:.4f}"
-        p = "" if row["p"] is None else f"{row['p']:.2g}"
-        lines.append(
-            f"| {row['method']} | {row['mean']:.4f} ± {row['std']:.4f} | {gain} | {p} | "
-            f"{row['seconds']:.1f} |"
-        )
-    for row in result["rows"]:
-        if "right" in row:
-            picked: dict[str, int] = {}
-            for one in result["records"]:
-                if one["method"] == AUTO:
-                    picked[one["chosen"]] = picked.get(one["chosen"], 0) + 1
-            shown = ", ".join(f"{name} ({n})" for name, n in
-                              sorted(picked.items(), key=lambda item: -item[1]))  # fmt: skip
-            lines += [
-                "",
-                f"auto chose {shown}. In {row['right']:.0%} of the runs its {metric} is at most "
-                f"{POINT:g} below that of the best fixed method of that run.",
+    def run(
+        self, names: Sequence[str], runs: int, log: Path | None, jobs: int, progress: Tell | None
+    ) -> dict[str, Any]:
+        """Choose and train what the logs lack, and return records and rows."""
+        choices = self._choose(runs, log, jobs, progress) if AUTO in names else []
+        by_run = {k: choices[k if len(choices) > 1 else 0] for k in range(runs) if choices}
+        with opened_log(log, self.about, TRAINING) as (records, keep):
+            records[:] = [one for one in records if _is_current(one, by_run)]
+            done = {(one["run"], one["method"]) for one in records}
+            missing = [
+                (k, name)
+                for k in range(runs)
+                for name in names
+                if (k, name) not in done and not (name == AUTO and _is_base(by_run[k]))
             ]
-    return "\n".join(lines) + "\n"
+            for made in self._map(Trainings, self._items(missing, by_run), jobs):
+                records += made
+                keep()
+                if progress is not None:
+                    for record in made:
+                        progress(_line(record, runs))
+        used = [one for one in records if one["run"] < runs and one["method"] in names]
+        used += self._of_auto(used, by_run)
+        overlap = 0.0
+        if self.about["splits"] == "random":  # test samples per training sample
+            overlap = float(np.mean([one["tested"] / one["trained"] for one in used]))
+        rows = summarise(names, used, choices, overlap)
+        return {
+            **self.about, "minutes": self.minutes, "runs": runs, "metric": used[0]["metric"],
+            "records": used, "choices": choices, "rows": rows,
+        }  # fmt: skip
+
+    def _choose(
+        self, runs: int, log: Path | None, jobs: int, progress: Tell | None
+    ) -> list[Record]:
+        """A choice of ``auto`` for every run, or one for all runs on an official split."""
+        count = 1 if self.about["splits"] == "official" else runs
+        with opened_log(log, self.about_choices, CHOICE) as (choices, keep):
+            done = {one["run"] for one in choices}
+            missing = [k for k in range(count) if k not in done]
+            for made in self._map(Choices, missing, jobs):
+                choices.append(made)
+                keep()
+                if progress is not None:
+                    progress(f"run {made['run'] + 1} of {runs}, auto chose {made['chosen']}")
+        return sorted(choices, key=lambda one: one["run"])[:count]
+
+    def _map(
+        self, make: type[Choices | Trainings], items: Sequence[Any], jobs: int
+    ) -> Iterable[Any]:
+        if not items:
+            return ()
+        pick_device(self.about["train"]["device"])
+        task = (self.about_choices, self.target, self.data, torch.get_num_threads())
+        return ordered_map(make, task, items, jobs)
+
+    def _items(
+        self, missing: Sequence[tuple[int, str]], choices: Mapping[int, Record]
+    ) -> list[tuple[tuple[int, ...], str, Record]]:
+        """Runs that are trained together, method and options of the network: on a GPU all runs of a
+        method, unless they have graphs of their own. Peers may need much memory and are trained
+        run by run."""
+        together = self.about["splits"] != "graphs" and self.about["train"]["device"] != "cpu"
+        groups: dict[tuple[Any, ...], tuple[list[int], str, Record]] = {}
+        for run, name in missing:
+            chosen = choices[run]["options"] if name == AUTO else None
+            options = chosen or network_options(name, self.about["model"])
+            apart = not together or (name != AUTO and peer_of(name) is not None)
+            key = (name, json.dumps(options, sort_keys=True), run if apart else None)
+            groups.setdefault(key, ([], name, options))[0].append(run)
+        return [(tuple(own), name, options) for own, name, options in groups.values()]
+
+    def _of_auto(self, records: Sequence[Record], choices: Mapping[int, Record]) -> list[Record]:
+        """The records of ``auto`` where it chose the base alone: those of the base."""
+        return [
+            {**one, "method": AUTO}
+            for one in records
+            if one["method"] == BASE and one["run"] in choices and _is_base(choices[one["run"]])
+        ]
 
 
-def _read(log: Path | None, about: Mapping[str, Any]) -> list[Record]:
-    if log is None or not log.is_file():
-        return []
-    fix = "Name another file with --log."
-    rows = read_lines(log, (Table({"race": Table(more=Anything())}), _RECORD), fix).rows
-    if not rows or rows[0]["race"] != json.loads(json.dumps(about)):
-        raise InputError(f"{log} holds another race. {fix}")
-    return rows[1:]
+def _is_current(record: Record, choices: Mapping[int, Record]) -> bool:
+    """Whether a training is not one of ``auto`` with another choice than that of its run."""
+    choice = choices.get(record["run"])
+    if record["method"] != AUTO or choice is None:
+        return True
+    return not _is_base(choice) and record.get("options") == choice["options"]
 
 
-def _write(log: Path | None, about: Mapping[str, Any], records: Sequence[Record]) -> None:
-    if log is not None:
-        lines = [{"race": about}, *records]
-        write_text(log, "".join(json.dumps(one) + "\n" for one in lines))
+def _is_base(choice: Record) -> bool:
+    return not choice["options"].get("gpnn", True)
 
 
-_RECORD = Table(
-    {
-        "run": Whole(0),
-        "value": Number(-np.inf),
-        "seconds": Number(),
-        **{name: Text() for name in ("method", "chosen", "metric")},
-    }
-)
+def _line(record: Record, runs: int) -> str:
+    value = f"{record['metric']} {record['value']:.4f}"
+    return f"run {record['run'] + 1} of {runs}, {record['method']}: {value}"

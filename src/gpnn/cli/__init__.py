@@ -34,6 +34,7 @@ from . import (
     train,
     verify,
 )
+from ._fanout import FanoutCommand
 
 __all__ = ["app", "main"]
 
@@ -100,7 +101,7 @@ app.command("draw")(draw.draw)
 app.command("compare")(compare.compare)
 app.command("verify")(verify.verify)
 app.command("expressivity")(expressivity.expressivity)
-app.command("train", cls=train.TrainCommand)(train.train)
+app.command("train", cls=FanoutCommand)(train.train)
 app.command("prepare")(prepare.prepare)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)

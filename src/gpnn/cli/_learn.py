@@ -56,7 +56,9 @@ def chosen_descriptors(words: list[str] | None) -> list[str] | None:
     """Return the value of ``--descriptors``; ``None`` if it is not given."""
     if words is not None and "none" in words:
         if len(words) > 1:
-            raise InputError("--descriptors none goes with no other. Leave out one of them.")
+            raise InputError(
+                "--descriptors none cannot be combined with others. Leave out one of them."
+            )
         return []
     return words or None
 
@@ -76,5 +78,5 @@ def samples_of(
     with working(f"reading {source} …"):
         samples = load_samples(source, target or None, smiles, task, data, strict, **options)
     if str(samples.graphs.normalised):
-        notes().print(f"{source}: {samples.graphs.normalised}", soft_wrap=True, style="dim")
+        notes().print(f"{source}: {samples.graphs.normalised}", style="dim")
     return samples

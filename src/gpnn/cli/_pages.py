@@ -79,13 +79,16 @@ def _peers(
     recipes: Mapping[str, Recipe],
     added: Additions,
 ) -> tuple[str, Figure]:
+    from ..bench.methods import cost_tables
     from ..plots.costs import draw_costs
     from ..reproduce import peer_report
     from ..reproduce.results import collect
 
     parts = collect("peers", records, quick, recipes, added)
-    text = peer_report.to_markdown(parts, peer_report.read_brec(out), command, quick)
-    return text, draw_costs(peer_report.points(parts), _title("error against time", quick))
+    brec, steps = peer_report.read_brec(out), peer_report.read_steps(out)
+    costs = [] if steps is None else cost_tables(steps, "###")
+    text = peer_report.to_markdown(parts, brec, steps, costs, command, quick)
+    return text, draw_costs(peer_report.points(parts, steps), _title("error against time", quick))
 
 
 def _results(

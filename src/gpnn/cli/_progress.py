@@ -28,11 +28,10 @@ def progress(
     console = notes()
 
     def started(model: GPNN, done: int) -> None:
-        console.print(f"model     {model}", soft_wrap=True)
+        console.print(f"model     {model}")
         if done:
             console.print(
                 f"resuming after epoch {done} of the run in {folder} (--fresh starts over)",
-                soft_wrap=True,
             )
 
     if not console.is_terminal:
@@ -76,7 +75,7 @@ def _lines(epochs: int) -> Callable[[EpochReport], None]:
             each = (now - since) / (report.epoch - first) if report.epoch > first else None
             left = f"  ETA {(epochs - report.epoch) * each:.0f} s at most" if each else ""
             text = f"epoch {report.epoch}/{epochs}  {_said(report)}{left}"
-            notes().print(text, soft_wrap=True)
+            notes().print(text)
 
     return tick
 
@@ -86,7 +85,8 @@ def _said(report: EpochReport) -> str:
     count = len(report.loss)
     metrics = [(name, values) for name, values in report.valid.items() if name != "loss"]
     shown = "  ".join(f"valid {name} {float(values.mean()):.4f}" for name, values in metrics)
-    best = ", ".join(map(str, report.best.tolist())) if count <= 5 else f"{count} networks"
+    epochs = ", ".join(str(one) if one else "none yet" for one in report.best.tolist())
+    best = epochs if count <= 5 else f"{count} networks"
     stopped = int((~report.active).sum())
     ended = f", {stopped} stopped" if stopped and count > 1 else ""
     return f"loss {float(report.loss.mean()):.4f}  {shown}  best epoch {best}{ended}"
@@ -107,8 +107,8 @@ def row_progress() -> Iterator[tuple[Callable[[int, int], None], Callable[[int],
         now = time.perf_counter()
         state.update(first=done, total=total, began=now, last=now)
         if done:
-            said = f"resuming after {done:,} of {total:,} rows (--fresh starts over)"
-            console.print(said, soft_wrap=True)
+            message = f"resuming after {done:,} of {total:,} rows (--fresh starts over)"
+            console.print(message)
 
     if not console.is_terminal:
 
@@ -116,7 +116,7 @@ def row_progress() -> Iterator[tuple[Callable[[int, int], None], Callable[[int],
             now = time.perf_counter()
             if now - state["last"] >= SECONDS:
                 state["last"] = now
-                console.print(text(done), soft_wrap=True)
+                console.print(text(done))
 
         yield started, line
         return

@@ -21,7 +21,7 @@ def search_progress() -> Iterator[tuple[Progress | None, Callable[[Trial], None]
     console = notes()
 
     def finished(trial: Trial) -> None:
-        console.print(_line(trial), soft_wrap=True)
+        console.print(_line(trial))
 
     if not console.is_terminal:
         yield None, finished

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,6 +34,7 @@ __all__ = [
     "scheme_rule",
     "show",
     "working",
+    "writable",
 ]
 
 Source = Annotated[
@@ -90,7 +92,10 @@ def scheme_rule(name: str) -> Rule:
         return get_scheme(name)
     from ..train.model_file import load_model
 
-    return get_scheme(load_model(name).config.structure.scheme)
+    loaded = load_model(name)
+    if not loaded.config.gpnn:
+        notes().print(f"The model in {name} is not a GPNN: all vertices are in one part.")
+    return get_scheme(loaded.config.structure.scheme)
 
 
 def command_line(*left_out: str) -> str:
@@ -139,6 +144,15 @@ def working(what: str) -> Iterator[None]:
         return
     with console.status(styled(what, "")):
         yield
+
+
+def writable(out: Path | None) -> Path | None:
+    """Check ``--out`` before the work, so that its result is not lost."""
+    if out is not None:
+        from ..files import check_writable
+
+        check_writable(out)
+    return out
 
 
 def load(source: str, data: str | None) -> Graphs:

@@ -51,8 +51,8 @@ def tell_samples(
     sizes = ", ".join(f"{size:,} {part}" for part, size in split.sizes.items())
     how = f"{folds} folds, the first: " if folds else ""
     chosen = samples.task.chosen_by(samples.outputs)
-    found = ", ".join(f"{count:,} {name}" for name, count in samples.counted.items())
-    known = f"molecules {found} (all kept as written)\n" if found else ""
+    counted = ", ".join(f"{count:,} {name}" for name, count in samples.counted.items())
+    known = f"molecules {counted} (all kept as written)\n" if counted else ""
     if encoder.descriptors is not None:
         shown += f"; descriptors: {encoder.descriptors.summary}"
     if chosen == "roc_auc" and not _has_both(samples, split):
@@ -69,7 +69,6 @@ def tell_samples(
         f"schedule  at most {config.epochs} epochs in batches of {config.batch_size}, step size "
         f"{config.lr:g} {falling}; patience {config.patience}; epoch "
         f"chosen by {chosen} on valid",
-        soft_wrap=True,
     )
 
 
@@ -103,10 +102,10 @@ def tell_cells(model: str, samples: Samples) -> None:
     with working(f"preparing what {peer} reads …"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the training repeats the notes
         edged = bool(samples.encoder.edges or samples.encoder.edge_features)
-        found = cached_peer(samples.graphs, peer, edged)
-    cells = ", ".join(f"{len(one.graph):,} {name}" for name, one in found.cells.items())
+        structure = cached_peer(samples.graphs, peer, edged)
+    cells = ", ".join(f"{len(one.graph):,} {name}" for name, one in structure.cells.items())
     took = f"{time.perf_counter() - began:.1f} s"
-    notes().print(f"cells     {cells or 'none beside vertices'} ({took})", soft_wrap=True)
+    notes().print(f"cells     {cells or 'none beside vertices'} ({took})")
 
 
 def kind_of(fitted: Fitted) -> str:

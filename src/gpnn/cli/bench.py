@@ -9,11 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from ._learn import Smiles, Target, Threads, chosen_descriptors, use_threads
-from ._shared import Data, Json, command_line, emit, notes, show
+from ._shared import Data, Json, command_line, emit, notes, show, writable
 
 __all__ = ["app", "partition"]
 
-Out = Annotated[Path | None, typer.Option("--out", "-o", help="Also write the report as Markdown.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", help="Also write the report as Markdown.", dir_okay=False, callback=writable
+    ),
+]
 
 app = typer.Typer(help="Measure against other libraries.", no_args_is_help=True)
 
@@ -155,7 +160,10 @@ def molecules(
 @app.command("schemes")
 def schemes(
     source: Annotated[
-        str, typer.Argument(help="A dataset, table or folder with labels, or planted:core …")
+        list[str],
+        typer.Argument(
+            help="Datasets, tables or folders with labels, or planted:core, counts:5-cycle …"
+        ),
     ],
     target: Target = None,
     method: Annotated[
@@ -163,11 +171,18 @@ def schemes(
         typer.Option(
             "--method",
             "-m",
-            help="base, auto, learned-k or a scheme; may be repeated. Default: base, trivial, "
-            "core, degree, triangle, core-degree, learned-4 and auto.",
+            help="base, auto, learned-k, a scheme, or a peer such as cin; with options of the "
+            "network, as in base:walks=8 or core:interactions=pairs,d=2. May be repeated. Default: "
+            "base, trivial, core, degree, triangle, core-degree, learned-4 and auto.",
         ),
     ] = None,
-    runs: Annotated[int, typer.Option(help="Splits into 80, 10 and 10 %.", min=2)] = 10,
+    runs: Annotated[
+        int,
+        typer.Option(
+            min=2,
+            help="Seeds. Without an official split, each splits the data into 80, 10 and 10 %.",
+        ),
+    ] = 10,
     interactions: Annotated[
         str | None,
         typer.Option("--interactions", "-i", help="Of all networks. Default: edges; auto chooses."),
@@ -183,31 +198,40 @@ def schemes(
     device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
     threads: Threads = 1,
     log: Annotated[
-        Path | None, typer.Option(help="File of finished trainings: the race resumes there.")
+        Path | None, typer.Option(help="Folder for finished trainings, to resume from.")
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Trainings at once.", min=1)] = 1,
     out: Out = None,
     data: Data = None,
     json: Json = False,
 ) -> None:
-    """Compare the base GNN, fixed and learned schemes and --scheme auto on test samples: paired
-    gains over runs with different splits.
+    """Compare the base GNN, fixed and learned schemes, --scheme auto and peers on test samples:
+    paired gains over runs with different seeds and splits.
 
-    gpnn bench schemes MUTAG --runs 10 --log mutag.jsonl
+    gpnn bench schemes MUTAG PTC_MR --runs 10 --log trainings --out schemes.md
     """
-    from ..bench.schemes import METHODS, run_schemes_bench, to_markdown
+    from ..bench.scheme_methods import METHODS
+    from ..bench.schemes import run_schemes_bench
+    from ..bench.schemes_report import to_markdown
 
     use_threads(threads)
-    model = {"interactions": interactions, "d": d, "distances": distances}
-    result = run_schemes_bench(
+    given = {"interactions": interactions, "d": d, "distances": distances}
+    results = run_schemes_bench(
         source, target, method or METHODS, runs,
-        {k: v for k, v in model.items() if v is not None} | {"layers": layers, "hidden": hidden},
+        {k: v for k, v in given.items() if v is not None} | {"layers": layers, "hidden": hidden},
         {"device": device} | ({} if epochs is None else {"epochs": epochs}),
         minutes, data, log, jobs, _progress(),
     )  # fmt: skip
-    _deliver(
-        result, to_markdown(result, command_line("--out", "-o", "--log", "--jobs", "-j")), out, json
-    )
+    picture = ""
+    if out is not None:
+        from ..plots.save import save
+        from ..plots.scheme_gains import draw_scheme_gains
+
+        picture = out.with_suffix(".png").name
+        save(draw_scheme_gains(results), out.with_suffix(".png"))
+    left_out = ("--out", "-o", "--data", "--log", "--jobs", "-j")
+    page = to_markdown(results, command_line(*left_out), picture)
+    _deliver({"results": results}, page, out, json)
 
 
 @app.command("peers")
@@ -238,7 +262,8 @@ def scale(
         list[str] | None,
         typer.Option(
             "--only",
-            help="Rows with this word in task, workload, size or way; may be repeated.",
+            help="Rows with this word in task, workload, size or way. Rows on tables are selected "
+            "by group: predict, prepare or processes, molecules. May be repeated.",
         ),
     ] = None,
     out: Out = None,
@@ -246,7 +271,8 @@ def scale(
     json: Json = False,
 ) -> None:
     """Measure time and memory as data grow, every row in a separate process."""
-    from ..bench.scale import run_scale_bench, to_markdown
+    from ..bench.scale import run_scale_bench
+    from ..bench.scale_report import to_markdown
 
     result = run_scale_bench(quick, only, data, _progress())
     _deliver(result, to_markdown(result, command_line("--out", "-o", "--data")), out, json)
@@ -274,4 +300,5 @@ def _deliver(result: dict[str, Any], report: str, out: Path | None, json: bool) 
         return
     from rich.markdown import Markdown
 
-    show(Markdown(report))
+    lines = [line for line in report.splitlines() if not line.startswith("![")]
+    show(Markdown("\n".join(lines)))  # a terminal shows no pictures

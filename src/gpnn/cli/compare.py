@@ -87,11 +87,11 @@ def _pair(left: str, right: str | None, data: str | None) -> tuple[list[str], li
         notes().print(pair.story, style="dim")
         return [pair.left, pair.right], [first, second]
     graphs = [load(left, data), load(right, data)]
-    for name, found in zip((left, right), graphs, strict=True):
-        if len(found) != 1:
+    for name, collection in zip((left, right), graphs, strict=True):
+        if len(collection) != 1:
             raise InputError(
-                f"'{name}' holds {len(found):,} graphs; a comparison takes one. Pick one, as in "
-                f"{name}:0."
+                f"'{name}' holds {len(collection):,} graphs; a comparison takes one. Pick one, as "
+                f"in {name}:0."
             )
     return [left, right], graphs
 
@@ -137,15 +137,15 @@ def _draw(graphs: list[Graphs], names: list[str], findings: list[Finding], out: 
     telling = [f for f in findings if f.distinguishes and f.rounds is not None]
     telling.sort(key=lambda finding: finding.method.test != "gpnn")
     chosen = telling[0] if telling else findings[0]
-    found = chosen.method.refinement(both)
-    assert found is not None
-    witness = found.witness(0, 1)
+    refinement = chosen.method.refinement(both)
+    assert refinement is not None
+    witness = refinement.witness(0, 1)
     if witness is None:
-        round_ = int(found.recorded.min())
+        round_ = int(refinement.recorded.min())
         title = f"{chosen.method}, round {round_}: not distinguished"
     else:
         round_ = witness.round
         title = f"{chosen.method}, round {round_}: distinguished"
-    again = found._again((0, 1), round_)
+    again = refinement._again((0, 1), round_)
     classes = unique_rows(again.at(round_).view(np.int64))[1]
     save(draw_comparison(both, classes, names, title), out)

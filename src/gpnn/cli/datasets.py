@@ -102,8 +102,8 @@ def _table(rows: list[dict[str, Any]], root: Path | None) -> Any:
         if row["task"] != task:
             table.add_section()
             task = row["task"]
-        found = row["found"]
-        where: Any = styled("not found", "yellow") if found is None else _short(found, root)
+        location = row["found"]
+        where: Any = styled("not found", "yellow") if location is None else _short(location, root)
         if "problem" in row:
             where = styled(row["problem"], "red")
         table.add_row(row["name"], *_cells(row), where)

@@ -28,9 +28,10 @@ ABOUT = (
     "This is a small demonstration split, not a benchmark: {graphs} molecules, {folds} folds, one "
     "run each, {epochs} epochs, nothing tuned. "
     "Always naming the larger class gives {majority:.1%}.\n"
-    "GPNN less GIN, fold by fold: {gap:+.1%} ± {error:.1%} (standard error){verdict}"
+    "GPNN less GIN, fold by fold: {gap:+.1%} ± {error:.1%} (standard error, corrected for "
+    "folds that share molecules){verdict}"
 )
-NOISE = ": no difference can be told from these folds."
+NOISE = ": these folds show no difference."
 
 
 def demo(
@@ -48,18 +49,18 @@ def demo(
 
     samples = without_edge_labels(load_samples("MUTAG"))
     with _progress(len(MODELS) * epochs) as tick:
-        found = {
+        runs = {
             name: _cross_validate(samples, gpnn, folds, epochs, out / "model", name, tick)
             for name, gpnn in MODELS.items()
         }
-    scores = {name: [one["test"]["accuracy"] for one in run.members] for name, run in found.items()}
-    _table(found, scores, samples, epochs)
-    histories = {name: list(run.histories) for name, run in found.items()}
+    scores = {name: [one["test"]["accuracy"] for one in run.members] for name, run in runs.items()}
+    _table(runs, scores, samples, epochs)
+    histories = {name: list(run.histories) for name, run in runs.items()}
     title = f"MUTAG: {len(samples)} molecules, {folds} folds"
     save(draw_rivals(histories, scores, title), out / "curves.png")
-    _explained(found["GPNN on GIN"], samples, out)
+    _explained(runs["GPNN on GIN"], samples, out)
     names = ("molecule.png", "distribution.png", "curves.png", "explanation.png", "model")
-    notes().print("wrote " + ", ".join(str(out / name) for name in names), soft_wrap=True)
+    notes().print("wrote " + ", ".join(str(out / name) for name in names))
 
 
 def _cross_validate(
@@ -125,6 +126,8 @@ def _table(
     import torch
     from rich.table import Table
 
+    from ..train.paired import paired
+
     table = Table(title="Accuracy on the fold left out", title_justify="left")
     table.add_column("model")
     for heading in ("mean", "s.d.", "lowest", "highest", "parameters", "s per epoch and fold"):
@@ -137,12 +140,12 @@ def _table(
             *(f"{min(values):.1%}", f"{max(values):.1%}"),
             *(f"{about['parameters']:,}", f"{each:.3f}"),
         )
-    first, second = (np.array(values) for values in scores.values())
-    gap = first - second
-    mean, error = float(gap.mean()), float(gap.std(ddof=1) / np.sqrt(len(gap)))
-    assert samples.y is not None
+    first, second = scores.values()
+    fold = next(iter(found.values())).splits[0]
+    mean, error = paired(first, second, True, len(fold.test) / len(fold.train))
+    assert samples.y is not None and error is not None
     text = ABOUT.format(
-        graphs=len(samples), folds=len(gap), epochs=epochs, gap=mean, error=error,
+        graphs=len(samples), folds=len(first), epochs=epochs, gap=mean, error=error,
         majority=float(torch.bincount(samples.y).max() / len(samples.y)),
         verdict=NOISE if abs(mean) < 2 * error else ".",
     )  # fmt: skip
@@ -186,7 +189,7 @@ def _progress(total: int) -> Iterator[Callable[[str, EpochReport], None]]:
             if report.epoch == report.epochs:
                 accuracy = report.valid["accuracy"]
                 text = f"{name}: {len(accuracy)} folds, validation accuracy {accuracy.mean():.3f}"
-                console.print(text, soft_wrap=True)
+                console.print(text)
 
         yield line
         return

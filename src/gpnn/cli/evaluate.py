@@ -62,7 +62,6 @@ def evaluate(
             honest = "folds.csv in its folder has the out-of-fold predictions"
         notes().print(
             f"these are the graphs the model was trained on: {honest}",
-            soft_wrap=True,
         )
     if part != "all" and len(splits) != 1:
         raise InputError(

@@ -79,19 +79,18 @@ def explain(
     if member is None and several:
         member = 0
         notes().print("the networks know different parts of graphs: explaining the first "
-                      "(--member chooses another)", soft_wrap=True)  # fmt: skip
+                      "(--member chooses another)")  # fmt: skip
     if loaded.encoder.descriptors is not None:
         notes().print(
             "the model also reads descriptors of the whole molecule, which no atom or part shares; "
             "train with --descriptors none to explain all of it",
-            soft_wrap=True,
         )
     with working("trying all sets of parts …"):
-        found = explained(loaded, samples, number, output, member)
+        explanation = explained(loaded, samples, number, output, member)
         molecule = None
         if samples.from_smiles:
             own = loaded if member is None else replace(loaded, members=(loaded.members[member],))
-            shares = atom_contributions(own, pick_graph(samples, number), found.output)
+            shares = atom_contributions(own, pick_graph(samples, number), explanation.output)
             molecule = samples.ids[number], shares.values
     name = source
     if len(samples.graphs) > 1:
@@ -99,13 +98,13 @@ def explain(
         notes().print(f"explaining {name}")
     if json:
         atoms = {} if molecule is None else {"atoms": molecule[1].tolist()}
-        emit({"model": str(model), "source": name, "out": str(out)} | found.to_dict() | atoms)
+        emit({"model": str(model), "source": name, "out": str(out)} | explanation.to_dict() | atoms)
     else:
-        show(explanation_table(found), *summary(found))
+        show(explanation_table(explanation), *summary(explanation))
     names = vertex_names(samples, number)
     what = "class" if loaded.encoder.task.has_classes else "target"
-    title = f"{name}: {what} {found.output}, {_score(found)}"
-    save(draw_explanation(samples.graphs[number], found, title, names, molecule), out)
+    title = f"{name}: {what} {explanation.output}, {_score(explanation)}"
+    save(draw_explanation(samples.graphs[number], explanation, title, names, molecule), out)
     notes().print(f"wrote {out}")
 
 
@@ -113,10 +112,10 @@ def _pick(samples: Samples, source: str, graph: int | None, row: int | None) -> 
     """Return the index of the graph among those that could be read."""
     count = len(samples.graphs)
     if row is not None:
-        found = (samples.rows + 1).tolist()
-        if row not in found:
+        rows = (samples.rows + 1).tolist()
+        if row not in rows:
             raise InputError(f"Row {row} of '{source}' is not there or could not be read.")
-        return found.index(row)
+        return rows.index(row)
     if graph is None and count != 1:
         raise InputError(
             f"'{source}' holds {count:,} graphs, and one is explained. Pick it with --row, "

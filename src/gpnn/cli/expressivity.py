@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
-from ._shared import Data, Json, Schemes, command_line, emit, notes, show
+from ._shared import Data, Json, Schemes, command_line, emit, notes, show, writable
 
 __all__ = ["expressivity"]
 
@@ -48,10 +48,22 @@ def expressivity(
             "esan:policy=node; may be repeated.",
         ),
     ] = None,
+    category: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--category",
+            help="With --realised: pairs of this category alone, such as Basic; may be repeated.",
+        ),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option("--log", help="With --realised: file of finished pairs, to resume from."),
+    ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes for --realised.", min=1)] = 1,
     device: Annotated[str, typer.Option("--device", help="Device for --realised.")] = "cpu",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Also write the table as Markdown.")
+        Path | None,
+        typer.Option("--out", "-o", help="Also write the table as Markdown.", callback=writable),
     ] = None,
     data: Data = None,
     json: Json = False,
@@ -73,6 +85,8 @@ def expressivity(
         get_scheme(name)
     if realised and (suite != "brec" or test or distances):
         raise InputError("--realised trains GPNN on brec: leave out --test and --distances.")
+    if (category or log is not None) and not realised:
+        raise InputError("--category and --log are for --realised.")
     if model:
         _check_models(model, realised, bool(scheme or interactions or d))
     if test is None and (scheme or interactions or d or distances):
@@ -80,16 +94,18 @@ def expressivity(
     methods = suite_methods(["gpnn"] if realised else test, scheme, kinds, d, distances)
     loaded = load_suite(suite, data)
     if realised:
-        result = _realise(loaded, [] if model else methods, model or [], jobs, device)
+        pairs = _pairs_of(loaded, category or [])
+        chosen = [] if model else methods
+        result = _realise(loaded, chosen, model or [], pairs, log, jobs, device)
     else:
         result = _run(loaded, methods, run_suite)
     if out is not None:
-        write_text(out, to_markdown(result, command_line("--out", "-o", "--data")))
+        write_text(out, to_markdown(result, command_line("--out", "-o", "--data", "--log")))
         notes().print(f"wrote {out}")
     if json:
         emit(result)
     else:
-        _show(result, SUITES[suite])
+        _show(result)
 
 
 def _run(suite: Any, methods: list[Any], run_suite: Any) -> dict[str, Any]:
@@ -122,47 +138,68 @@ def _check_models(models: list[str], realised: bool, more: bool) -> None:
             raise InputError(f"There is no model {name!r}. Choose one of {', '.join(PEERS)}.")
 
 
+def _pairs_of(suite: Any, categories: list[str]) -> list[int]:
+    """The pairs of some categories; of all, if none is named."""
+    known = list(dict.fromkeys(suite.categories))
+    for name in categories:
+        if name not in known:
+            raise InputError(f"There is no category {name!r}. Choose one of: {', '.join(known)}.")
+    return [p for p, own in enumerate(suite.categories) if not categories or own in categories]
+
+
 def _realise(
-    suite: Any, methods: list[Any], models: list[str], jobs: int, device: str
+    suite: Any,
+    methods: list[Any],
+    models: list[str],
+    pairs: list[int],
+    log: Path | None,
+    jobs: int,
+    device: str,
 ) -> dict[str, Any]:
     from rich.progress import Progress
 
+    from ..lab.pair_log import locked_log
     from ..lab.realised import realise_suite
     from ..lab.suites import method_of
+    from ..train.device import pick_device
 
-    results = []
+    results, device = [], str(pick_device(device))
     kinds: list[tuple[str, dict[str, Any]]] = [("GIN", {"gpnn": False})]
     for one in methods:
         options = {"scheme": one.scheme, "interactions": one.interactions, "d": one.d}
         kinds.append((str(one), options))
     kinds += [(name, {"model": name}) for name in models]
-    with Progress(console=notes(), transient=True) as bar:
+    with locked_log(log) as kept, Progress(console=notes(), transient=True) as bar:
         for name, options in kinds:
-            task = bar.add_task(name, total=suite.size)
+            task = bar.add_task(name, total=len(pairs))
             row = realise_suite(
                 suite,
                 **options,
+                pairs=pairs,
                 jobs=jobs,
                 device=device,
+                log=kept,
                 progress=lambda *_, task=task: bar.advance(task),
             )
             results.append(row)
             exact = "" if row["exact"] is None else f"{row['exact']} exact, "
             counts = f"{exact}{row['untrained']} untrained"
             notes().print(f"{method_of(row)}: {counts}, {row['distinguished']} trained")
-    return {"suite": suite.name, "pairs": suite.size, "results": results}
+    kinds_run = list(dict.fromkeys(suite.categories[p] for p in pairs))
+    part = {} if len(pairs) == suite.size else {"categories": kinds_run}
+    return {"suite": suite.name, "pairs": len(pairs), **part, "results": results}
 
 
-def _show(result: dict[str, Any], about: str) -> None:
+def _show(result: dict[str, Any]) -> None:
     from rich.table import Table
 
-    from ..lab.suites import QUOTED_BREC, columns_of, method_of
+    from ..lab.suites import about_result, columns_of, method_of, quoted_rows
 
     paired = "pairs" in result
     count = "distinguished" if paired else "classes"
     total = result["pairs" if paired else "graphs"]
     categories = list(result["results"][0]["by_category"]) if result["results"] else []
-    table = Table(title=f"{result['suite']}: {about}", title_justify="left")
+    table = Table(title=f"{result['suite']}: {about_result(result)}", title_justify="left")
     table.add_column("method")
     more = list(columns_of(result["results"][0])) if result["results"] else []
     table.add_column(f"{'trained' if more else count} of {total:,}", justify="right")
@@ -176,8 +213,7 @@ def _show(result: dict[str, Any], about: str) -> None:
         cells = list(columns_of(row).values())
         cells += [str(n) for n in row["by_category"].values()] if len(categories) > 1 else []
         table.add_row(method_of(row), f"{row[count]:,}{unknown}", *cells)
-    if result["suite"] == "brec":
-        table.add_section()
-        for name, figure in QUOTED_BREC.items():
-            table.add_row(f"{name} (quoted)", str(figure), style="dim")
+    table.add_section()
+    for name, figure in quoted_rows(result).items():
+        table.add_row(f"{name} (quoted)", str(figure), style="dim")
     show(table)

@@ -85,27 +85,26 @@ def predict(
         with row_progress() as (started, tick):
             if out is None:
                 started(0, asked.rows)
-                found = asked.answers()
+                pieces = asked.answers()
             else:
-                found = asked.write(out, fresh or json, started)
-            for piece in found:
+                pieces = asked.write(out, fresh or json, started)
+            for piece in pieces:
                 rows += piece.rows if json or len(rows) < SHOWN else []
                 tick(asked.count)
         count, skipped = asked.count, asked.skipped
     else:
         if keep:
             raise InputError(
-                f"--keep copies columns of a table of molecules, and {source} is none."
+                f"--keep copies columns of a table of molecules, which {source} is not."
             )
         if jobs > 1:
-            raise InputError(f"--jobs is for tables of molecules, and {source} is none.")
+            raise InputError(f"--jobs is for tables of molecules, which {source} is not.")
         header, rows, skipped = _at_once(loaded, source, smiles, data, strict, level)
         count = len(rows)
         if out is not None:
             write_csv(out, header, rows)
     if out is not None:
-        notes().print(f"wrote {out}: {count:,} rows, {skipped:,} without a prediction",
-                      soft_wrap=True)  # fmt: skip
+        notes().print(f"wrote {out}: {count:,} rows, {skipped:,} without a prediction")
     if json:
         emit({"model": str(model), "source": source,
               "rows": [dict(zip(header, row, strict=True)) for row in rows]})  # fmt: skip
@@ -142,7 +141,7 @@ def _level(loaded: Loaded, wanted: float | None) -> float:
         pairs = zip(known.errors, known.half_widths(level), strict=True)
         if any(errors and half is None for errors, half in pairs):
             notes().print(f"too few rows were calibrated on for intervals of level {level:g}: left "
-                          "out", soft_wrap=True)  # fmt: skip
+                          "out")  # fmt: skip
     return level
 
 

@@ -76,7 +76,7 @@ def prepare(
     resume an interrupted run. With --engine ray every piece is a task; its rows and arrays are sent
     over the network, so that machines need no shared disk.
     """
-    from ..data.shards import prepare_table
+    from ..data.prepare_table import prepare_table
     from ..graph.structure import Structure
 
     structure = Structure(scheme, interactions, d, layers, distances, labels)
@@ -96,5 +96,5 @@ def prepare(
         notes().print(
             f"wrote {out}: {about['graphs']:,} graphs, {about['vertices']:,} vertices, "
             f"{size / 2**30:.2f} GiB for {structure}, {layers} layers; train with: gpnn train "
-            f"{out}", soft_wrap=True,
+            f"{out}",
         )  # fmt: skip

@@ -143,7 +143,7 @@ def _fill(page: Page, loaded: Loaded, samples: Samples, column: int, shown: int)
 
     name = loaded.encoder.outputs[column]
     scores = loaded.predict(samples)
-    found = scores[:, column].numpy()
+    column_scores = scores[:, column].numpy()
     shares = atom_contributions(loaded, samples, name)
     truth = _truth(loaded, samples, column)
     known = ~np.isnan(truth)
@@ -152,7 +152,7 @@ def _fill(page: Page, loaded: Loaded, samples: Samples, column: int, shown: int)
         metrics = loaded.measure(scores, samples.y) | loaded.coverage(scores, samples.y)
         page.table(("metric", "value"), [(key, f"{value:.4f}") for key, value in metrics.items()])
         if known.any():
-            page.plots(_plots(loaded, truth[known], found[known], column, name))
+            page.plots(_plots(loaded, truth[known], column_scores[known], column, name))
 
     def cards(order: NDArray[np.int64]) -> None:
         own = order[:shown].tolist()
@@ -160,7 +160,7 @@ def _fill(page: Page, loaded: Loaded, samples: Samples, column: int, shown: int)
             molecule_cards(
                 [int(samples.rows[g]) + 1 for g in own],
                 [samples.ids[g] for g in own],
-                [_line(found[g], truth[g], number) for g in own],
+                [_line(column_scores[g], truth[g], number) for g in own],
                 [shares.of(g) for g in own],
                 [shares.parts_of(g) for g in own],
             )
@@ -169,13 +169,13 @@ def _fill(page: Page, loaded: Loaded, samples: Samples, column: int, shown: int)
     note = "Orange atoms add to the output, purple ones take from it; outlines are parts."
     if known.any():
         page.heading("Worst errors", note)
-        cards(np.argsort(np.where(known, -np.abs(found - truth), np.inf), kind="stable"))
+        cards(np.argsort(np.where(known, -np.abs(column_scores - truth), np.inf), kind="stable"))
         page.heading(
             "Scaffold by scaffold",
             "Bemis–Murcko scaffolds with the most molecules; empty for molecules without rings.",
         )
         header = ("scaffold", "molecules", "mean error", "bias", "mean truth")
-        page.table(header, _by_scaffold(samples, found, truth))
+        page.table(header, _by_scaffold(samples, column_scores, truth))
     page.heading("Largest contributions of an atom", note)
     largest = [np.abs(shares.of(g)).max(initial=0) for g in range(len(samples))]
     cards(np.argsort(-np.array(largest), kind="stable"))

@@ -121,14 +121,14 @@ def reproduce(
     added = _additions(dataset or [], base or [])
     tables, recipes = named(table), _recipes(recipe or [], added.datasets)
     trained = [name for name in tables if name in TABLES]
-    found = jobs_of(trained, only or (), quick, recipes, added, protocol or ())
-    used = {job.recipe.name for job in found}
+    selected = jobs_of(trained, only or (), quick, recipes, added, protocol or ())
+    used = {job.recipe.name for job in selected}
     if unused := [name for name in recipes if name not in used]:
         raise InputError(
             f"The recipe {unused[0]!r} is not used: {table} trains "
             f"{', '.join(sorted(used)) or 'nothing'}{' with this --only' if only else ''}."
         )
-    if quick and found:
+    if quick and selected:
         _tell_quick()
     import torch
 
@@ -164,15 +164,15 @@ def _additions(datasets: list[str], bases: list[str]) -> Additions:
 def _recipes(paths: list[Path], datasets: tuple[str, ...]) -> dict[str, Recipe]:
     from ..reproduce.recipe import list_recipes, read_recipe
 
-    found = {recipe.name: recipe for recipe in map(read_recipe, paths)}
+    recipes = {recipe.name: recipe for recipe in map(read_recipe, paths)}
     known = [*list_recipes(), *datasets]
-    for name in found:
+    for name in recipes:
         if name not in known:
             raise InputError(
                 f"The recipe {name!r} belongs to no column of a table. Call the file after one, or "
                 f"give it the field name: {', '.join(known)}."
             )
-    return found
+    return recipes
 
 
 def _tell_quick() -> None:
@@ -180,7 +180,7 @@ def _tell_quick() -> None:
 
     limits = ", ".join(f"{name} {most}" for name, most in QUICK_LIMITS.items())
     text = f"QUICK: a sample of the data, and of a recipe at most {limits}"
-    notes().print(text, soft_wrap=True)
+    notes().print(text)
 
 
 @contextmanager
@@ -212,7 +212,7 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
             bar.update(lines[job.name], completed=done, text=text)
             if not console.is_terminal and time.monotonic() - last[0] > QUIET_SECONDS:
                 last[0] = time.monotonic()
-                console.print(f"at {job.name}: {text}", soft_wrap=True)
+                console.print(f"at {job.name}: {text}")
 
         def ended(self, job: Job, ending: str, seconds: float) -> None:
             bar.remove_task(lines.pop(job.name))
@@ -221,17 +221,17 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
             text = (
                 f"{total[0]}/{total[1]}  {job.name}: {_WORDS.get(ending, ending)}, {seconds:.1f} s"
             )
-            console.print(text, soft_wrap=True)
+            console.print(text)
 
     def planned(jobs: list[Job], already: int, spent: str) -> None:
         total[1] = len(jobs)
         if jobs or already:
             took = f" ({spent})" if already else ""
             text = f"{len(jobs)} trainings to do, {already} done already{took}"
-            console.print(text, soft_wrap=True)
+            console.print(text)
 
     def tell(what: str) -> None:
-        console.print(f"counting {what}", soft_wrap=True)
+        console.print(f"counting {what}")
 
     if not console.is_terminal:
         bar.disable = True
@@ -245,7 +245,7 @@ def _tell(done: Reproduced, files: list[Path], tables: tuple[str, ...]) -> None:
     show("\n".join(f"wrote {path}" for path in files))
     if outcome.left:
         text = f"{outcome.left} out of time: give the same command again to resume."
-        notes().print(text, soft_wrap=True)
+        notes().print(text)
     if outcome.refused:
         name, reason = next(iter(outcome.refused.items()))
         more = f" (and {len(outcome.refused) - 1} more)" if len(outcome.refused) > 1 else ""

@@ -62,10 +62,12 @@ def schemes(
         return
     from ..graph.refine import interaction_type
     from ..graph.schemes import get_scheme
+    from ..graph.structure import Structure
     from ..train.scheme_scores import CANDIDATES, score_schemes
 
     names = [get_scheme(name).name for name in scheme or CANDIDATES]
     kind = interaction_type(interactions)
+    Structure(interactions=kind, d=d, layers=layers)  # checks them
     samples = samples_of(source, target, smiles, None, data, False)
     rows: list[SchemeScore] = []
     with working(f"measuring {len(names)} schemes …"):
@@ -79,8 +81,8 @@ def schemes(
         notes().print(f"wrote {out}")
     agreement = _agreement(rows, trained)
     if json:
-        found = [row.to_dict() | {"trained": trained.get(row.scheme)} for row in rows]
-        emit({"source": source, "schemes": found, "rank_correlation": agreement})
+        records = [row.to_dict() | {"trained": trained.get(row.scheme)} for row in rows]
+        emit({"source": source, "schemes": records, "rank_correlation": agreement})
     else:
         _show(source, rows, trained, agreement)
 
@@ -88,7 +90,7 @@ def schemes(
 def _list(json: bool) -> None:
     from ..graph.schemes import PAPER_SCHEMES, list_schemes
 
-    found = list_schemes()
+    available = list_schemes()
     if json:
         rows = [
             {
@@ -98,16 +100,20 @@ def _list(json: bool) -> None:
                 "power": scheme.power,
                 "in_paper": scheme.name in PAPER_SCHEMES,
             }
-            for scheme in found
+            for scheme in available
         ]
         emit({"schemes": rows})
         return
     from rich.table import Table
 
     table = Table("scheme", "colour of a vertex", "cost", "against 1-WL", show_lines=True)
-    for scheme in found:
+    for scheme in available:
         table.add_row(styled(scheme.name, "bold"), scheme.definition, scheme.cost, scheme.power)
-    show(table, "Put a number for k or r (wl-3, ego-2). Join schemes with '+': core+triangle.")
+    show(
+        table,
+        "Put a number for k or r (wl-3, ego-2). Join schemes with '+': core+triangle. 'gpnn train' "
+        "also takes auto, learned-4 and mix:core,degree.",
+    )
 
 
 def _trained(folder: Path, source: str, kind: str) -> dict[str, float]:

@@ -137,10 +137,10 @@ def search(
             _tell(plan, minutes, folder)
             many = {"": run_search(plan, folder, minutes, **options)}
     documents = []
-    for own, (name, found) in zip(plans, many.items(), strict=False):
-        documents.append(_document(own, found, folder / name))
+    for own, (name, result) in zip(plans, many.items(), strict=False):
+        documents.append(_document(own, result, folder / name))
         if not json:
-            _show(own, found)
+            _show(own, result)
     if every and len(many) < len(compared_rows(row)):
         notes().print("Searches are left: run the same command again to resume.")
     if json:
@@ -206,7 +206,6 @@ def _tell(plan: Search, minutes: float | None, folder: Path) -> None:
         "goes on after 1/4 and 1/2 of the epochs\n"
         f"chosen    on validation samples alone; test samples are not looked at\n"
         f"folder    {folder}",
-        soft_wrap=True,
     )
 
 

@@ -30,13 +30,13 @@ def stats(
     rows: list[dict[str, Any]] = []
     for rule in rules:
         with working(f"cutting {len(graphs):,} graphs by {rule.name} …"):
-            found = partition(graphs, rule).statistics()
+            statistics = partition(graphs, rule).statistics()
         rows.append(
             {
                 "scheme": rule.name,
-                "partitions": found.partitions,
-                "cross_edges": found.cross_edges,
-                "within_edges": found.within_edges,
+                "partitions": statistics.partitions,
+                "cross_edges": statistics.cross_edges,
+                "within_edges": statistics.within_edges,
             }
         )
     if json:

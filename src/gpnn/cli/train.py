@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from ..errors import InputError
+from ._fanout import fanout_numbers
 from ._learn import (
     Device,
     Smiles,
@@ -24,7 +24,9 @@ from ._learn import (
 from ._progress import progress
 from ._ranks import be_quiet_unless_first
 from ._scheme_choice import AUTO, choice_table, choose, draw_choice
-from ._shared import Data, Json, TrainScheme, emit, notes, show, working
+from ._shared import Data, Json, TrainScheme, emit, notes, show
+from ._table_steps import compare_baselines, search_setting
+from ._train_checks import check_options_together, check_ranks, check_source, is_given
 from ._train_report import (
     comparison,
     document,
@@ -37,12 +39,8 @@ from ._train_report import (
 
 if TYPE_CHECKING:
     from ..data.prepared_folder import PreparedSamples
-    from ..data.samples import Samples
-    from ..data.split import Split
-    from ..train.fit import Fitted
-    from ..train.train_config import TrainConfig
 
-__all__ = ["TrainCommand", "train"]
+__all__ = ["train"]
 
 Option = typer.Option
 ENSEMBLE = 5
@@ -260,151 +258,92 @@ def train(
     """
     from ..data.prepared_folder import PreparedSamples
     from ..data.split import calibration_splits, make_folds, make_split
-    from ..graph.learned import learned_parts
-    from ..graph.refine import interaction_type
-    from ..graph.schemes import get_scheme
-    from ..graph.structure import Structure
     from ..nn.ranks import join_ranks, rank, ranks
     from ..plots.curves import draw_curves
     from ..plots.save import save
     from ..train.effort import MOLECULES, schedule_for
     from ..train.fit import fit
-    from ..train.setup import named_model
     from ..train.train_config import TrainConfig
 
-    chosen = named_model(model)
-    if chosen and (base is not None or d is not None or distances or labels or join is not None):
-        raise InputError(
-            f"--model {model} trains without GPNN: leave out --base, --d, --distances, --labels "
-            "and --join."
-        )
-    if chosen and baseline:
-        raise InputError(f"Give either --model {model} or --baseline, not both.")
-    if baseline and (d is not None or distances or labels or join is not None):
-        raise InputError(
-            "--baseline trains without GPNN: leave out --d, --distances, --labels and --join."
-        )
-    if folds is not None and ensemble != 1:
-        raise InputError("Give either --folds or --ensemble, not both.")
-    if calibrate and ensemble < 3 and effort != "thorough":
-        raise InputError("--calibrate needs --ensemble 3 or more.")
-    if folds is not None and (baselines or effort == "thorough" or split == "column"):
-        raise InputError("--folds goes neither with --baselines nor with --effort thorough, and "
-                         "makes its own split.")  # fmt: skip
-    auto = scheme == AUTO
-    if minutes is not None and effort != "thorough" and not auto:
-        raise InputError(
-            "--minutes is the time of a search: give --scheme auto or --effort thorough with it."
-        )
-    if jobs is not None and not auto:
-        raise InputError(
-            "--jobs is for --scheme auto. To train one network in several processes: 'torchrun "
-            "--nproc-per-node 2 -m gpnn train …'."
-        )
-    if auto:
-        _check_auto(
-            {"--folds": folds, "--calibrate": calibrate, "--baseline": baseline,
-             f"--model {model}": chosen, "--effort thorough": effort == "thorough"}
-        )  # fmt: skip
-    schedule_for(1, effort)
+    check_options_together(context)
     use_threads(1 if threads is None else threads)
     device = join_ranks(device)
     if ranks() > 1:
-        if baselines or auto or effort == "thorough":
-            raise InputError(
-                "Several processes train one network: leave out --baselines, --scheme auto and "
-                "--effort thorough."
-            )
+        check_ranks(context)
         be_quiet_unless_first()
         if rank() == 0 and device != "cpu":
             notes().print("Several processes: steps are not captured as CUDA graphs.")
     given = {
         "epochs": epochs, "patience": patience, "batch_size": batch_size, "lr": lr,
         "weight_decay": weight_decay, "class_weights": class_weights, "seed": seed,
-        "device": device, "fanout": _numbers(fanout),
+        "device": device, "fanout": fanout_numbers(fanout),
     }  # fmt: skip
-    drawn = TrainConfig.sized(1, **given).fanout
+    drawn = TrainConfig.sized(1, **given).fanout  # refuses values that do not exist
     if layers is None:
         layers = 3 if drawn is None else max(1, len(drawn) // 2)
-    asked: dict[str, Any] = {
-        "d": d, "distances": distances, "join": join, "dropout": dropout,
-        "base": None if base == "none" else base,
+    network = {
+        "layers": layers, "hidden": hidden, "block": block, "walks": walks, "labels": labels,
+        "virtual_node": virtual_node, "d": d, "distances": distances, "join": join,
+        "dropout": dropout, "base": base, "gpnn": not baseline,
     }  # fmt: skip
-    options: dict[str, Any] = {
-        "layers": layers,
-        "labels": labels,
-        "walks": walks,
-        "block": block,
-        "virtual_node": virtual_node,
-        "hidden": hidden,
-        "gpnn": not baseline,
-    } | {name: value for name, value in asked.items() if value is not None}
-    if base == "none":
-        options["base"] = None
-    options |= chosen
-    if interactions is not None or not auto:
-        options["interactions"] = interaction_type(interactions or "edges")
-    if not auto:
-        options["scheme"] = scheme if learned_parts(scheme) else get_scheme(scheme).name
-    Structure.split(options)
+    options = _model_options(network, model, scheme, interactions)
     folder = out if out is not None else Path("models") / _stem(source)
     if folder.is_file():
         raise InputError(f"{folder} is a file. Name a folder with --out.")
+
     samples = samples_of(
         source, target, smiles, task, data, strict, descriptors=chosen_descriptors(descriptors),
         split_column=split_column, valid=valid, test=test, nodes=nodes,
     )  # fmt: skip
+    check_source(context, samples)
     large = samples.task.node_level and samples.graphs.num_edges > MANY_EDGES
     if threads is None and large and ranks() == 1:
         use_threads(os.cpu_count() or 1)
     if isinstance(samples, PreparedSamples):
-        if baseline or chosen or baselines or auto or effort == "thorough":
-            raise InputError(
-                f"{source} was prepared for one GPNN: --baseline, --model, --baselines, --scheme "
-                "auto and --effort thorough need the table itself."
-            )
         options |= _structure_of(context, samples, options)
-    if folds is not None and samples.split is not None:
-        warnings.warn(
-            f"--folds splits {source} itself: the split that comes with it is not used.",
-            stacklevel=2,
-        )
-    splits = None if folds is None else make_folds(samples, folds, seed, split)
+
+    splits = None
+    if folds is not None:
+        if samples.split is not None:
+            warnings.warn(
+                f"--folds splits {source} itself: the split that comes with it is not used.",
+                stacklevel=2,
+            )
+        splits = make_folds(samples, folds, seed, split)
     parts = make_split(samples, seed, kind=split) if splits is None else splits[0]
-    if effort == "thorough":
+    thorough, auto = effort == "thorough", scheme == AUTO
+    if thorough:
         ensemble = max(ensemble, ENSEMBLE)
     if calibrate:
-        pool = parts.train if effort == "thorough" else None  # the search uses valid
+        pool = parts.train if thorough else None  # the search uses valid
         splits = calibration_splits(samples, parts, ensemble, seed, pool)
     first = (splits or [parts])[0]
+
     if samples.from_smiles:
-        asked_for = {name: value for name, value in given.items() if value is not None}
-        given = schedule_for(len(first.train), effort, epochs) | asked_for
-        options = ({} if baseline or chosen or auto else MOLECULES) | options
-    elif effort != "standard":
-        raise InputError("--effort is for tables of molecules. Set --epochs for other graphs.")
+        asked = {name: value for name, value in given.items() if value is not None}
+        given = schedule_for(len(first.train), effort, epochs) | asked
+        options = (MOLECULES if options["gpnn"] and not auto else {}) | options
     config = TrainConfig.sized(len(first.train), **given)
     tell_samples(source, samples, first, config, folds)
     tell_cells(model, samples)
-    if effort == "thorough":
-        options, config = _search(samples, parts, options, config, folder, minutes or 10.0, fresh)
-    choice, files = None, list[Path]()
+    if thorough:
+        options, config = search_setting(samples, parts, options, config, folder, minutes, fresh)
+    choice, files, facts = None, [folder / "curves.png"], dict[str, Any]()
     if auto:
         choice = choose(samples, parts, options, config, folder, split, minutes, fresh, jobs)
-        options = choice.applied(options)
-        files = [draw_choice(choice, folder, _stem(source))]
+        options, facts = choice.applied(options), {"choice": choice.to_dict()}
+        files += draw_choice(choice, folder, _stem(source))
     with progress(folder, config.epochs) as (started, tick):
         fitted = fit(
             samples, options, config, splits or parts, ensemble=1 if splits else ensemble,
-            folder=folder, report=tick, started=started, fresh=fresh,
-            facts={} if choice is None else {"choice": choice.to_dict()},
+            folder=folder, report=tick, started=started, fresh=fresh, facts=facts,
         )  # fmt: skip
     if rank() > 0:
         return
-    compared = _baselines(samples, options, config, parts, fitted, seed) if baselines else []
+
+    compared = compare_baselines(samples, options, config, parts, fitted, seed) if baselines else []
     metric = fitted.loaded.about["metric"]
     reached = fitted.metrics.get("test", {}).get(metric)
-    files.insert(0, folder / "curves.png")
     title = f"{_stem(source)}: {kind_of(fitted)}"
     save(draw_curves(fitted.histories, metric, fitted.best_epochs, title, reached), files[0])
     if fitted.out_of_fold is not None:
@@ -413,14 +352,35 @@ def train(
     if fitted.resumed and fitted.resumed == max(fitted.loaded.about["epochs"]):
         notes().print("the run was finished already: nothing was trained")
     if json:
-        made = document(source, samples, fitted, folder) | {"baselines": compared}
-        emit(made if choice is None else made | {"choice": choice.to_dict()})
-    else:
-        if choice is not None:
-            show(choice_table(choice))
-        show_fitted(fitted, folder, files)
-        if compared:
-            show(comparison(compared, len(parts.test)))
+        emit(document(source, samples, fitted, folder) | {"baselines": compared} | facts)
+        return
+    if choice is not None:
+        show(choice_table(choice))
+    show_fitted(fitted, folder, files)
+    if compared:
+        show(comparison(compared, len(parts.test)))
+
+
+def _model_options(
+    given: dict[str, Any], model: str, scheme: str, interactions: str | None
+) -> dict[str, Any]:
+    """The options of the network, without those that are left to their defaults."""
+    from ..graph.learned import learned_parts
+    from ..graph.refine import interaction_type
+    from ..graph.schemes import get_scheme
+    from ..graph.structure import Structure
+    from ..train.setup import named_model
+
+    options = {name: value for name, value in given.items() if value is not None}
+    if given["base"] == "none":
+        options["base"] = None
+    options |= named_model(model)
+    if interactions is not None or scheme != AUTO:
+        options["interactions"] = interaction_type(interactions or "edges")
+    if scheme != AUTO:
+        options["scheme"] = scheme if learned_parts(scheme) else get_scheme(scheme).name
+    Structure.split(options)  # refuses values that do not exist
+    return options
 
 
 def _structure_of(
@@ -428,102 +388,17 @@ def _structure_of(
 ) -> dict[str, Any]:
     """Return the structure that a folder was prepared for, without options given on the command
     line; these are checked later."""
-
-    def is_given(name: str) -> bool:
-        source = context.get_parameter_source(name)
-        return name in options and source is not None and source.name == "COMMANDLINE"
-
     known = samples.structure.to_dict()
-    return {name: value for name, value in known.items() if not is_given(name)}
-
-
-class TrainCommand(TyperCommand):
-    """The command; ``--fanout`` takes all numbers that follow it."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if "--fanout" in args:
-            at = args.index("--fanout") + 1
-            end = at
-            while end < len(args) and args[end].lstrip("-").replace(",", "").isdecimal():
-                end += 1
-            if end > at:
-                args = [*args[:at], ",".join(args[at:end]), *args[end:]]
-        return super().parse_args(ctx, args)
-
-
-def _numbers(fanout: str | None) -> list[int] | None:
-    if fanout is None:
-        return None
-    words = fanout.replace(",", " ").split()
-    if not words or not all(word.removeprefix("-").isdecimal() for word in words):
-        raise InputError(f"--fanout takes whole numbers, such as --fanout 15 10; got {fanout!r}.")
-    return [int(word) for word in words]
+    return {
+        name: value
+        for name, value in known.items()
+        if name not in options or not is_given(context, name)
+    }
 
 
 def _stem(source: str) -> str:
-    if source.startswith("planted:"):
+    from ..data.generated import is_generated
+
+    if is_generated(source):
         return source.replace(":", "-").split(",")[0]
     return Path(source.split(":")[0]).name.split(".")[0] or "model"
-
-
-def _check_auto(given: dict[str, Any]) -> None:
-    """Refuse options that would evaluate or fix what ``--scheme auto`` chooses."""
-    wrong = [name for name, value in given.items() if value]
-    if wrong:
-        raise InputError(
-            f"--scheme {AUTO} chooses on the training and validation samples, the base alone among "
-            f"others: leave out {', '.join(wrong)}. (To measure the choice itself: "
-            "'gpnn bench schemes'.)"
-        )
-
-
-def _search(
-    samples: Samples,
-    split: Split,
-    model: dict[str, Any],
-    config: TrainConfig,
-    folder: Path,
-    minutes: float,
-    fresh: bool,
-) -> tuple[dict[str, Any], TrainConfig]:
-    """Search for the best setting for the table."""
-    from dataclasses import replace
-
-    from ..reproduce.table_search import search_table
-
-    console = notes()
-
-    def tell(trial: Any) -> None:
-        setting = ", ".join(f"{name} {value}" for name, value in trial.values.items())
-        value = trial.reason or f"{trial.value:.4f}"
-        console.print(f"search    {trial.epochs} epochs, {setting}: {value}", soft_wrap=True)
-
-    values, trained, found = search_table(
-        samples, split, model, config, folder / "search", minutes, tell, fresh
-    )
-    cut = "" if found.complete else f" (stopped after {minutes:g} minutes)"
-    chosen = ", ".join(f"{k} {v}" for k, v in (values | trained).items())
-    console.print(f"search    best on valid{cut}: {chosen}", soft_wrap=True)
-    return {**model, **values}, replace(config, **trained)
-
-
-def _baselines(
-    samples: Samples,
-    model: dict[str, Any],
-    config: TrainConfig,
-    split: Split,
-    fitted: Fitted,
-    seed: int,
-) -> list[dict[str, Any]]:
-    """Compare the trained network with the baselines on the test rows."""
-    import torch
-
-    from ..train.baselines import Contender, base_contender, compare, trees
-
-    scores = fitted.loaded.predict(samples)[torch.from_numpy(split.test)]
-    own = Contender(kind_of(fitted), scores, float(fitted.loaded.about["seconds"]))
-    with working("training the baselines …"):
-        others = [*trees(samples, split, seed)]
-        if model["gpnn"]:
-            others.insert(0, base_contender(samples, model, config, split))
-        return compare(samples, split, [own, *others], seed)

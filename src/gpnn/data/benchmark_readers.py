@@ -58,15 +58,15 @@ def read_tu_folder(folder: Path, regression: bool = False) -> Raw:
     """Read a TU collection. Vertices have labels, else attributes, else degrees; targets are
     classes, else attributes of the graphs. If there are vertex labels, vertex attributes are
     ignored: in the molecule sets they are coordinates, which rotate with the molecule."""
-    found = read_tu(folder)
-    raw = plain(found.graphs)
-    if found.graphs.node_labels is None and found.node_attributes is not None:
-        if not np.isfinite(found.node_attributes).all():
+    collection = read_tu(folder)
+    raw = plain(collection.graphs)
+    if collection.graphs.node_labels is None and collection.node_attributes is not None:
+        if not np.isfinite(collection.node_attributes).all():
             raise InputError(f"The node attributes of {folder} hold NaN. Fill or drop them first.")
-        raw = replace(raw, kind=FEATURES, nodes=found.node_attributes)
-    numbers = found.graph_attributes
-    if found.y is not None and not (regression and numbers is not None):
-        return replace(raw, targets={"class": found.y.astype(np.float64)})
+        raw = replace(raw, kind=FEATURES, nodes=collection.node_attributes)
+    numbers = collection.graph_attributes
+    if collection.y is not None and not (regression and numbers is not None):
+        return replace(raw, targets={"class": collection.y.astype(np.float64)})
     if numbers is None:
         return raw
     width = numbers.shape[1]
@@ -77,27 +77,27 @@ def read_tu_folder(folder: Path, regression: bool = False) -> Raw:
 
 def read_ogb_folder(folder: Path) -> Raw:
     """Read an OGB dataset: 9 atom columns, bonds as one label, the scaffold split if present."""
-    found = read_ogb(folder)
-    graphs = found.graphs
-    owner = np.repeat(np.arange(len(graphs)), _bonds(found.raw))
-    ends = found.edges + graphs.ptr[owner][:, None]
-    if found.edge_features.shape[1] != 3:
+    dataset = read_ogb(folder)
+    graphs = dataset.graphs
+    owner = np.repeat(np.arange(len(graphs)), _bonds(dataset.raw))
+    ends = dataset.edges + graphs.ptr[owner][:, None]
+    if dataset.edge_features.shape[1] != 3:
         raise InputError(
-            f"{folder}: bonds have {found.edge_features.shape[1]} columns; 3 are read: type, "
+            f"{folder}: bonds have {dataset.edge_features.shape[1]} columns; 3 are read: type, "
             "stereo, conjugation."
         )
-    bonds = join_bonds(found.edge_features)
-    known = found.labels[~np.isnan(found.labels)]
-    names = _task_names(found.raw.parent / "mapping" / "mol.csv.gz", found.labels.shape[1])
+    bonds = join_bonds(dataset.edge_features)
+    known = dataset.labels[~np.isnan(dataset.labels)]
+    names = _task_names(dataset.raw.parent / "mapping" / "mol.csv.gz", dataset.labels.shape[1])
     return Raw(
         graphs=graphs.with_edge_labels(ends[:, 0], ends[:, 1], bonds),
         kind=MOLECULE,
-        nodes=found.node_features,
-        targets=dict(zip(names, found.labels.T, strict=True)),
+        nodes=dataset.node_features,
+        targets=dict(zip(names, dataset.labels.T, strict=True)),
         ids=tuple(map(str, range(len(graphs)))),
         rows=np.arange(len(graphs)),
         task=Task.MULTITASK if np.isin(known, (0, 1)).all() else Task.REGRESSION,
-        split=found.split() if (found.raw.parent / "split" / "scaffold").is_dir() else None,
+        split=dataset.split() if (dataset.raw.parent / "split" / "scaffold").is_dir() else None,
     )
 
 

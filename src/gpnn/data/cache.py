@@ -110,9 +110,9 @@ def recall(key: str, compute: Callable[[], Arrays]) -> Arrays:
     Integer arrays are stored on disk in the smallest type, and restored to their original type.
     """
     path = folder() / f"{key}.npz"
-    found = _read(path, key)
-    if found is not None:
-        return found
+    cached = _read(path, key)
+    if cached is not None:
+        return cached
     began = time.perf_counter()
     arrays = compute()
     if time.perf_counter() - began >= WORTH:
@@ -177,14 +177,14 @@ def _bytes(text: str) -> NDArray[np.uint8]:
 
 def _files() -> list[tuple[float, int, Path]]:
     """(last use, bytes, path) of every file, except those that are being written."""
-    found = []
+    files = []
     for path in folder().glob("*.npz"):
         if path.name.startswith("."):
             continue
         with contextlib.suppress(OSError):
             about = path.stat()
-            found.append((about.st_mtime, about.st_size, path))
-    return found
+            files.append((about.st_mtime, about.st_size, path))
+    return files
 
 
 def _trim(newest: Path) -> None:

@@ -50,14 +50,14 @@ def find(name: str, data: str | Path | None = None, progress: Progress | None = 
     if not entry.markers:
         raise InputError(f"{entry.name} is generated, not read from a file.")
     given = data_folder(data)
-    if given is not None and (found := _search(entry, given)):
-        return found
+    if given is not None and (marker := _search(entry, given)):
+        return marker
     if entry.embedded is not None:
         with resources.as_file(resources.files("gpnn.embedded") / entry.embedded) as archive:
             return _open(entry, archive)
     cache = cache_root() / "downloads"
-    if found := _search(entry, cache):
-        return found
+    if marker := _search(entry, cache):
+        return marker
     return _download(entry, cache, given, progress)
 
 
@@ -95,12 +95,12 @@ def _download(entry: Dataset, cache: Path, given: Path | None, progress: Progres
             raise
         except InputError as error:
             raise InputError(f"{absent}, and {error} {put}") from None
-    found = _search(entry, cache)
-    if found is None:
+    marker = _search(entry, cache)
+    if marker is None:
         raise InputError(
-            f"What {entry.downloads[0].address} gave does not hold {entry.name}. {put}"
+            f"The file from {entry.downloads[0].address} does not contain {entry.name}. {put}"
         )
-    return found
+    return marker
 
 
 def _either(names: tuple[str, ...]) -> str:

@@ -90,8 +90,8 @@ class Descriptors:
     ) -> tuple[Descriptors, NDArray[np.float32]]:
         """Descriptors and their values for these molecules; constant ones are left out."""
         if twice := [name for name in wanted if list(wanted).count(name) > 1]:
-            raise InputError(f"The descriptors {twice[0]!r} are asked for twice.")
-        found: dict[str, Floats] = {}
+            raise InputError(f"The descriptors {twice[0]!r} are given twice.")
+        descriptors: dict[str, Floats] = {}
         if absent := [name for name in column_names(wanted) if name not in columns]:
             raise InputError(
                 f"There is no column of numbers {absent[0]!r} for the descriptors. Computed ones "
@@ -99,10 +99,10 @@ class Descriptors:
             )
         if "rdkit" in wanted:
             names = rdkit_names()
-            found |= dict(zip(names, rdkit_descriptors(smiles, names).T, strict=True))
-        found |= {f"{_COLUMN}{name}": columns[name] for name in column_names(wanted)}
+            descriptors |= dict(zip(names, rdkit_descriptors(smiles, names).T, strict=True))
+        descriptors |= {f"{_COLUMN}{name}": columns[name] for name in column_names(wanted)}
         kept, centre, spread = [], [], []
-        for name, values in found.items():
+        for name, values in descriptors.items():
             known = values[np.isfinite(values)]
             if len(known) and known.min() < known.max():
                 low, middle, high = np.quantile(known, (0.25, 0.5, 0.75))
@@ -114,7 +114,7 @@ class Descriptors:
         if "morgan" in wanted:
             kept, centre, spread = [*kept, "morgan"], [*centre, 0.0], [*spread, 1.0]
         fitted = cls(tuple(kept), tuple(centre), tuple(spread))
-        return fitted, fitted._encode(found, smiles)
+        return fitted, fitted._encode(descriptors, smiles)
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Descriptors:
@@ -132,10 +132,10 @@ class Descriptors:
                 "has none. Give it a table with that column."
             )
         names = [name for name in self.names if name != "morgan" and not name.startswith(_COLUMN)]
-        found = {f"{_COLUMN}{name}": columns[name] for name in self.columns}
+        descriptors = {f"{_COLUMN}{name}": columns[name] for name in self.columns}
         if names:
-            found |= dict(zip(names, rdkit_descriptors(smiles, names).T, strict=True))
-        return self._encode(found, smiles)
+            descriptors |= dict(zip(names, rdkit_descriptors(smiles, names).T, strict=True))
+        return self._encode(descriptors, smiles)
 
     def _encode(self, found: Mapping[str, Floats], smiles: Sequence[str]) -> NDArray[np.float32]:
         blocks = []

@@ -54,16 +54,16 @@ def download(
     _check_address(url)
     try:
         with atomic_path(target) as draft:
-            found = _fetch(url, draft, progress)
-            if sha256 is not None and found != sha256:
+            checksum = _fetch(url, draft, progress)
+            if sha256 is not None and checksum != sha256:
                 raise InputError(
-                    f"{url} gave another file than expected (SHA-256 {found}, not {sha256}): it "
+                    f"{url} gave another file than expected (SHA-256 {checksum}, not {sha256}): it "
                     "was discarded."
                 )
     except OutputError as error:
         raise OutputError(f"{error} Set GPNN_CACHE to a folder of yours.") from None
     if sha256 is None:
-        note(f"Fetched {url}, for which no checksum is known: SHA-256 {found}.")
+        note(f"Fetched {url}, for which no checksum is known: SHA-256 {checksum}.")
 
 
 def _fetch(url: str, draft: Path, progress: Progress | None) -> str:
@@ -82,7 +82,7 @@ def _fetch(url: str, draft: Path, progress: Progress | None) -> str:
         ssl.SSLError,
     ) as error:
         reason = getattr(error, "reason", None) or error
-        raise InputError(f"{url} could not be had ({reason}).") from None
+        raise InputError(f"{url} could not be downloaded ({reason}).") from None
 
 
 def _store(url: str, answer: Any, draft: Path, total: int | None, progress: Progress | None) -> str:
@@ -98,6 +98,7 @@ def _store(url: str, answer: Any, draft: Path, total: int | None, progress: Prog
                 progress(done, total)
     if total is not None and done != total:
         raise InputError(
-            f"{url} could not be had (the connection ended after {done:,} of {total:,} bytes)."
+            f"{url} could not be downloaded (the connection ended after {done:,} of {total:,} "
+            "bytes)."
         )
     return digest.hexdigest()

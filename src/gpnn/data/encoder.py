@@ -181,8 +181,8 @@ class Encoder:
                 "{:,} of {:,} vertices and {:,} edges carry a label not seen when the model was "
                 "fitted (they go to reserved rows)."
             )
-            told = UnseenLabels(text, unseen, len(raw.nodes), unseen_edges)
-            warnings.warn(told, stacklevel=2)
+            warning = UnseenLabels(text, unseen, len(raw.nodes), unseen_edges)
+            warnings.warn(warning, stacklevel=2)
         floats = raw.edge_features if self.edge_features else None
         features = None if floats is None else torch.from_numpy(np.ascontiguousarray(floats))
         return x, edge_codes, features

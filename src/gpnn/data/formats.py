@@ -80,8 +80,8 @@ def sdf_names(path: Path, stream: Any) -> tuple[list[str], int]:
             records, title, pending = records + 1, True, False
             continue
         pending = pending or bool(line.strip())
-        if not title and line.startswith(b">") and (found := _SDF_NAME.search(line)):
-            names[_property(found[1].decode("utf-8", "replace"))] = None
+        if not title and line.startswith(b">") and (match := _SDF_NAME.search(line)):
+            names[_property(match[1].decode("utf-8", "replace"))] = None
         title = False
     if not records + pending:
         raise InputError(f"{path} holds no molecules.")
@@ -94,13 +94,13 @@ def _property(key: str) -> str:
 
 def read_parquet(path: Path) -> tuple[list[str], Columns]:
     """The columns of a Parquet file as text, empty where missing."""
-    found: Columns = {}
+    table: Columns = {}
     for columns in parquet_columns(path):
         for name, values in columns.items():
-            found.setdefault(name, []).extend(values)
-    if not found or not len(next(iter(found.values()))):
+            table.setdefault(name, []).extend(values)
+    if not table or not len(next(iter(table.values()))):
         raise InputError(f"{path} holds no rows.")
-    return list(found), found
+    return list(table), table
 
 
 def parquet_columns(path: Path, size: int = 65_536) -> Iterator[Columns]:
@@ -156,8 +156,8 @@ class DecimalCommas:
 
     def decide(self) -> set[str]:
         """The columns with decimal commas; issues a warning that names them."""
-        found = [place for place in self.open if place in self.first]
-        for place in found:
+        places = [place for place in self.open if place in self.first]
+        for place in places:
             if place not in self.decimal:
                 word = self.first[place]
                 raise InputError(
@@ -166,7 +166,7 @@ class DecimalCommas:
                     f"{word.replace(',', '.')}. Write them with a decimal point and without "
                     "separators of thousands."
                 )
-        names = [self.names[place] for place in found]
+        names = [self.names[place] for place in places]
         if names:
             note(f"{self.path}: decimal commas were read as points in {', '.join(names)}.")
         return set(names)

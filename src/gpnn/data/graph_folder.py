@@ -65,8 +65,8 @@ def _listed(folder: Path, targets: Sequence[str] | None) -> tuple[list[Path], di
         inside = PurePath(name.replace("\\", "/"))
         if inside.is_absolute() or ".." in inside.parts or not name or "\0" in name:
             raise InputError(
-                f"{folder / LABELS} names {name!r}, which is no file inside the folder. Give paths "
-                "relative to it."
+                f"{folder / LABELS} names {name!r}, which is not a file inside the folder. Give "
+                "paths relative to it."
             )
         files.append(folder / name)
     if targets is None and "label" in columns:

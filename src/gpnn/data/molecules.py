@@ -178,11 +178,11 @@ def count_molecules(texts: Sequence[str], graphs: Graphs, nodes: IntArray) -> di
         "with isotopes": column["isotope"] > 0,
         "without carbon": column["element"] == 5,
     }
-    found = {name: len(np.unique(owner[which])) for name, which in atoms.items()}
-    found["without carbon"] = len(graphs) - found["without carbon"]
-    found["of several fragments (salts)"] = sum("." in text for text in texts)
-    found["with [H] in the text"] = sum("[H]" in text for text in texts)
-    return {name: count for name, count in found.items() if count}
+    counts = {name: len(np.unique(owner[which])) for name, which in atoms.items()}
+    counts["without carbon"] = len(graphs) - counts["without carbon"]
+    counts["of several fragments (salts)"] = sum("." in text for text in texts)
+    counts["with [H] in the text"] = sum("[H]" in text for text in texts)
+    return {name: count for name, count in counts.items() if count}
 
 
 def join_bonds(columns: IntArray) -> IntArray:

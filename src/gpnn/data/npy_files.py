@@ -61,5 +61,5 @@ def map_npy(path: Path) -> NDArray[Any]:
     """Memory-map the array of a verified file, copy-on-write. Nothing is unpickled."""
     with reading(path):
         small = path.stat().st_size < 4_096
-        found = np.load(path, mmap_mode=None if small else "c", allow_pickle=False)
-    return np.asarray(found)
+        array = np.load(path, mmap_mode=None if small else "c", allow_pickle=False)
+    return np.asarray(array)

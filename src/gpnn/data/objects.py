@@ -112,10 +112,10 @@ def read_targets(y: Any, count: int) -> dict[str, NDArray[Any]]:
         columns = {f"target {k + 1}": list(own) for k, own in enumerate(cells)}
     if not columns:
         raise InputError("y has no column to learn.")
-    found = {name: _words(values) for name, values in columns.items()}
-    if (got := len(next(iter(found.values())))) != count:
+    targets = {name: _words(values) for name, values in columns.items()}
+    if (got := len(next(iter(targets.values())))) != count:
         raise InputError(f"X holds {count:,} graphs and y {got:,} rows. Give one row per graph.")
-    return found
+    return targets
 
 
 def _words(values: Sequence[Any]) -> NDArray[Any]:
@@ -131,14 +131,16 @@ def read_labelled(given: Any) -> Raw:
     else:
         graphs = given
         items = _items(given if hasattr(given, "__len__") else list(given))
-        found = [item.get("y") if is_a(item, "torch_geometric", "Data") else None for item in items]
-        missing = [position for position, value in enumerate(found) if value is None]
+        targets = [
+            item.get("y") if is_a(item, "torch_geometric", "Data") else None for item in items
+        ]
+        missing = [position for position, value in enumerate(targets) if value is None]
         if missing:
             raise InputError(
                 f"Item {missing[0]} of the dataset has no y. Give PyG data with y, or a pair of "
                 "graphs and labels."
             )
-        values = [np.atleast_1d(to_numpy(value, "y", text=True)) for value in found]
+        values = [np.atleast_1d(to_numpy(value, "y", text=True)) for value in targets]
         if len(items) == 1 and values[0].shape[:1] == (items[0].num_nodes,):
             return _nodes(items[0], values[0])
         widths = {value.size for value in values}
@@ -256,8 +258,8 @@ def _with_edges(raw: Raw, items: list[Any]) -> Raw:
     given = [_attribute(item, "edge_attr", position) for position, item in enumerate(items)]
     if all(values is None or not len(values) for values in given):
         return raw
-    found = [_attribute(item, "edge_index", position) for position, item in enumerate(items)]
-    ends = [np.zeros((2, 0), np.int64) if one is None else one.reshape(2, -1) for one in found]
+    edges = [_attribute(item, "edge_index", position) for position, item in enumerate(items)]
+    ends = [np.zeros((2, 0), np.int64) if one is None else one.reshape(2, -1) for one in edges]
     counts = [one.shape[1] for one in ends]
     tables = []
     for position, (values, count) in enumerate(zip(given, counts, strict=True)):

@@ -73,7 +73,7 @@ class TableFile:
         path: the path as shown in messages.
         names: names of the columns.
         rows: number of rows; for an SDF, counted by its separators.
-        digest, length: SHA-256 and number of the unpacked bytes.
+        sha256, length: hash and number of the unpacked bytes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -85,13 +85,13 @@ class TableFile:
             shutil.copyfileobj(sys.stdin.buffer, self._copy)
             self._copy.flush()
         self._file = path if self._copy is None else Path(self._copy.name)
-        self.digest, self.length, self._encoding = self._bytes()
+        self.sha256, self.length, self._encoding = self._bytes()
         if self.kind in (".sdf", ".sd"):
             with self._stream() as stream:
                 self.names, self.rows = sdf_names(path, stream)
         elif self.kind == ".parquet":
-            found = [(list(c), len(next(iter(c.values()), []))) for c in parquet_columns(path)]
-            self.names, self.rows = (found[0][0] if found else []), sum(n for _, n in found)
+            batches = [(list(c), len(next(iter(c.values()), []))) for c in parquet_columns(path)]
+            self.names, self.rows = (batches[0][0] if batches else []), sum(n for _, n in batches)
             if not self.rows:
                 raise InputError(f"{path} holds no rows.")
         else:
@@ -100,8 +100,8 @@ class TableFile:
 
     def pieces(self, size: int, first: int = 0) -> Iterator[Piece]:
         """All pieces of ``size`` rows from row ``first``, a multiple of ``size``, on."""
-        found = self._pieces(size)
-        return (piece for piece in found if piece.first >= first)
+        pieces = self._pieces(size)
+        return (piece for piece in pieces if piece.first >= first)
 
     @cached_property
     def head(self) -> Columns:
@@ -180,8 +180,8 @@ class TableFile:
             commas.see(fields)
             self.rows += 1
         if not self.rows:
-            found = "a header and no" if header else "no header and no"
-            raise InputError(f"{self.path} holds {found} rows.")
+            content = "a header and no" if header else "no header and no"
+            raise InputError(f"{self.path} holds {content} rows.")
         if 2 * long > self.rows:
             raise InputError(
                 f"{where(self.path, example[0] + 1)}: {example[1]} fields under {width} headings, "

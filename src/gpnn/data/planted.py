@@ -17,8 +17,7 @@
 ``planted:none``     The graphs of ``planted:core`` with random classes: nothing to learn.
 ==================== ===============================================================================
 
-By default there are 200 graphs, half of them in each class, drawn with seed 0.
-``planted:core,graphs=100,seed=7`` selects others, ``planted:core:5`` a single graph.
+By default there are 200 graphs, half of them in each class (:mod:`gpnn.data.generated`).
 """
 
 from __future__ import annotations
@@ -30,44 +29,19 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..graph.graphs import Graphs
-from ..options import Whole
 from ..text import did_you_mean
 from .raw import Raw, vertex_table
 
-__all__ = ["PLANTED", "PREFIX", "is_planted", "planted", "read_planted"]
+__all__ = ["PLANTED", "planted"]
 
 IntArray = NDArray[np.int64]
 Edges = list[tuple[int, int]]
 
-PREFIX = "planted:"
-GRAPHS = 200
-MOST = 20_000
 SHORT, LONG = 4, 6
 """Lengths of the paths of ``planted:core``."""
 
 
-def is_planted(source: str) -> bool:
-    return source.startswith(PREFIX)
-
-
-def read_planted(source: str) -> Raw:
-    """Graphs and classes for a text such as ``planted:core,seed=7``."""
-    family, *rest = source.removeprefix(PREFIX).split(",")
-    options = {"graphs": GRAPHS, "seed": 0}
-    rules = {"graphs": Whole(4, MOST), "seed": Whole(0)}
-    for text in rest:
-        name, _, value = text.partition("=")
-        if name not in options:
-            raise InputError(
-                f"{source!r}: there is no option {name!r}. Give graphs and seed, as in "
-                f"{PREFIX}{family},graphs=100,seed=7."
-            )
-        number = int(value) if value.isdecimal() else value
-        options[name] = rules[name].read(f"{name} of {source!r}", number)
-    return planted(family, **options)
-
-
-def planted(family: str, graphs: int = GRAPHS, seed: int = 0) -> Raw:
+def planted(family: str, graphs: int, seed: int = 0) -> Raw:
     """Generate graphs of a family with their classes, in random order.
 
     Args:
@@ -83,11 +57,11 @@ def planted(family: str, graphs: int = GRAPHS, seed: int = 0) -> Raw:
     made = [_relabelled(PLANTED[family](rng, int(c)), rng) for c in classes]
     if family == "none":
         classes = rng.permutation(classes)
-    found = Graphs.concatenate(made)
-    kind, nodes = vertex_table(found)
+    batch = Graphs.concatenate(made)
+    kind, nodes = vertex_table(batch)
     ids = tuple(f"{family} {number}" for number in range(graphs))
     targets = {"class": classes.astype(np.float64)}
-    return Raw(found, kind, nodes, targets, ids, np.arange(graphs))
+    return Raw(batch, kind, nodes, targets, ids, np.arange(graphs))
 
 
 def _relabelled(edges: Edges, rng: np.random.Generator) -> Graphs:

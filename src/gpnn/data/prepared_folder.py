@@ -24,9 +24,9 @@ from ..graph.vocabulary import Vocabulary
 from ..nn.prepare import Prepared
 from .encoder import Encoder
 from .npy_files import check_npy, map_npy
+from .prepared_manifest import MANIFEST, PARTS, RUN, TABLE, array_names, read_manifest
 from .raw import Skipped
 from .samples import Samples
-from .shards import MANIFEST, PARTS, RUN, TABLE, array_names, read_manifest
 
 __all__ = ["PreparedSamples", "is_prepared", "load_prepared"]
 

@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..files import exists, user_path
 from .encoder import Encoder
 from .formats import STDIN
-from .planted import is_planted, read_planted
+from .generated import is_generated, read_generated
 from .raw import MOLECULE, Raw
 from .table import TableChoice, is_table, read_molecules, read_table
 
@@ -49,11 +49,11 @@ def read_source(
         return read_table(path, names, choice)
     if choice.valid or choice.test or choice.split or (choice.descriptors and like is None):
         raise InputError(
-            "--valid, --test, --split-column and columns as --descriptors go with a table of "
-            f"molecules, and {source} is none."
+            "--valid, --test, --split-column and columns as --descriptors need a table of "
+            f"molecules, which {source} is not."
         )
-    if is_planted(source):
-        return _planted(source)
+    if is_generated(source):
+        return read_generated(source)
     if source.startswith("smiles:"):
         return read_molecules([source.removeprefix("smiles:")])
     if not exists(path):
@@ -76,17 +76,6 @@ def read_source(
 
         return read_graph_folder(path, names)
     return plain(resolve(str(path), data))
-
-
-def _planted(source: str) -> Raw:
-    """A planted family, or one graph of it as ``planted:core:5``."""
-    name, _, index = source.rpartition(":")
-    if not is_planted(name):
-        return read_planted(source)
-    raw = read_planted(name)
-    if not index.isdecimal() or int(index) >= len(raw.graphs):
-        raise InputError(f"{name} has graphs 0 to {len(raw.graphs) - 1}, not {index!r}.")
-    return raw.take(np.arange(len(raw.graphs)) == int(index))
 
 
 def _by_name(source: str, read: Callable[[str], Raw]) -> Raw:

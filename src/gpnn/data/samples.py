@@ -110,8 +110,8 @@ class Samples:
         if self.y is None:
             return {}
         if self.task.has_classes:
-            found = torch.bincount(self.y[self.y >= 0], minlength=len(self.class_names))
-            return dict(zip(self.class_names, found.tolist(), strict=True))
+            counts = torch.bincount(self.y[self.y >= 0], minlength=len(self.class_names))
+            return dict(zip(self.class_names, counts.tolist(), strict=True))
         known = (~torch.isnan(self.y)).sum(0)
         return dict(zip(self.encoder.outputs, known.tolist(), strict=True))
 
@@ -195,7 +195,7 @@ def load_samples(
         if any(value is not None for value in given) or descriptors or strict:
             raise InputError(
                 f"{source} was prepared: its targets, columns and split are decided. Leave out "
-                "their options, or prepare it again; a model is asked about the table itself."
+                "their options, or prepare it again; to evaluate a model, give the table itself."
             )
         return load_prepared(source)
     names = None if target is None else [target] if isinstance(target, str) else list(target)

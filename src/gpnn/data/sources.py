@@ -1,9 +1,9 @@
 """Texts that name a source of graphs.
 
-They are tried in this order: ``g6:TEXT``, ``smiles:TEXT`` and ``planted:FAMILY``
-(:mod:`gpnn.data.planted`); a path, or one graph of a file as ``FILE:5`` (counted from 0); a
-dataset, or one graph of it as ``MUTAG:5``; a text without prefix that is graph6 or SMILES, but not
-both.
+They are tried in this order: ``g6:TEXT``, ``smiles:TEXT`` and generated graphs such as
+``planted:core`` (:mod:`gpnn.data.generated`); a path, or one graph of a file as ``FILE:5`` (counted
+from 0); a dataset, or one graph of it as ``MUTAG:5``; a text without prefix that is graph6 or
+SMILES, but not both.
 """
 
 from __future__ import annotations
@@ -31,13 +31,10 @@ def resolve(text: str, data: str | Path | None = None) -> Graphs:
         return _graph6(rest)
     if colon and kind == "smiles":
         return _smiles(rest)
-    if colon and kind == "planted":
-        from .planted import is_planted, read_planted
+    from .generated import is_generated, read_generated
 
-        name, _, index = text.rpartition(":")
-        one = is_planted(name)
-        graphs = read_planted(name if one else text).graphs
-        return _pick(graphs, name, index) if one else graphs
+    if is_generated(text):
+        return read_generated(text).graphs
     if text and exists(user_path(text)):
         from ..graph.readers import read_graphs
 
@@ -90,9 +87,7 @@ def bare_kind(text: str) -> str | None:
             if graph6 is None:
                 return "smiles"
     if graph6 is not None and smiles:
-        raise InputError(
-            f"{text!r} is both graph6 and SMILES. Say which: g6:{text} or smiles:{text}."
-        )
+        raise InputError(f"{text!r} is both graph6 and SMILES. Write g6:{text} or smiles:{text}.")
     return None if graph6 is None else "g6"
 
 

@@ -107,7 +107,9 @@ def make_split(
     tested = max(1, round(test * count)) if test else 0
     checked = max(1, round(valid * count))
     if tested + checked >= count:
-        raise InputError(f"{count} labelled samples are too few to split. Three are the least.")
+        raise InputError(
+            f"{count} labelled samples are too few to split. At least three are needed."
+        )
     rng = np.random.default_rng(seed)
     if kind == "scaffold":
         parts = _by_scaffold(samples, known, (tested, checked), rng)
@@ -202,9 +204,9 @@ def calibration_splits(
     parts = _cut_folds(samples, pool, count, seed, None)
     out = []
     for k, valid in enumerate(parts):
-        held = parts[(k + 1) % count]
-        train = np.setdiff1d(pool, np.concatenate([valid, held]))
-        out.append(Split(train, valid, split.test, split.how, held))
+        calibration = parts[(k + 1) % count]
+        train = np.setdiff1d(pool, np.concatenate([valid, calibration]))
+        out.append(Split(train, valid, split.test, split.how, calibration))
     return out
 
 
@@ -242,12 +244,12 @@ def _cut_folds(
     if kind == "scaffold":
         rng = np.random.default_rng(seed)
         scaffolds = scaffold_of(samples)
-        held: list[list[int]] = [[] for _ in range(count)]
+        folds: list[list[int]] = [[] for _ in range(count)]
         for group in _shuffled_groups(scaffolds[known], rng, by_size=True):
-            min(held, key=len).extend(known[group].tolist())
-        if not all(held):
+            min(folds, key=len).extend(known[group].tolist())
+        if not all(folds):
             raise InputError(f"There are fewer than {count} scaffolds: choose fewer folds.")
-        return [np.sort(np.array(own, np.int64)) for own in held]
+        return [np.sort(np.array(own, np.int64)) for own in folds]
     leaders = _leaders(samples, known)
     if count > len(leaders):
         raise InputError(f"{len(leaders)} labelled samples cannot be split into {count} folds.")

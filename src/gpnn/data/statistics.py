@@ -119,10 +119,10 @@ def dataset_statistics(name: str, data: str | Path | None = None) -> DatasetStat
     if exists(path):
         with contextlib.suppress(InputError):  # damaged: count again
             return DatasetStatistics(**read_json(path, _COUNTED, ""))
-    found = _count(name, data)
+    statistics = _count(name, data)
     with contextlib.suppress(InputError):  # a cache that cannot be written: count again next time
-        write_text(path, json.dumps(asdict(found)))
-    return found
+        write_text(path, json.dumps(asdict(statistics)))
+    return statistics
 
 
 def _count(name: str, data: str | Path | None) -> DatasetStatistics:

@@ -50,8 +50,8 @@ def cached_partition(graphs: Graphs, scheme: str) -> Partition:
         cut = partition(graphs, scheme)
         return {"colours": cut.colours, "parts": cut.parts, "part": cut.part}
 
-    found = recall(key_of("partition", _arrays(graphs), scheme=scheme), compute)
-    return Partition(graphs, get_scheme(scheme), **found)
+    arrays = recall(key_of("partition", _arrays(graphs), scheme=scheme), compute)
+    return Partition(graphs, get_scheme(scheme), **arrays)
 
 
 def cached_classes(
@@ -77,8 +77,8 @@ def cached_classes(
     arrays = {**_arrays(graphs), "part": part, **labels}
     read = ("interactions", "d", "layers", "distances")
     options = {name: value for name, value in structure.to_dict().items() if name in read}
-    found = recall(key_of("classes", arrays, **options), lambda: _pack(compute()))
-    return _unpack(found, graphs, structure)
+    packed = recall(key_of("classes", arrays, **options), lambda: _pack(compute()))
+    return _unpack(packed, graphs, structure)
 
 
 def cached_peer(graphs: Graphs, peer: PeerSpec, edged: bool) -> PeerStructure:
@@ -88,14 +88,14 @@ def cached_peer(graphs: Graphs, peer: PeerSpec, edged: bool) -> PeerStructure:
         return peer.build(graphs, edged)
 
     if _computes(graphs):
-        found = compute()
+        structure = compute()
     else:
         key = key_of("peer", _arrays(graphs), peer=repr(peer.options), kind=peer.kind.name,
                      edged=edged)  # fmt: skip
-        found = PeerStructure.from_arrays(recall(key, lambda: compute().to_arrays()))
-    for note in found.notes:
+        structure = PeerStructure.from_arrays(recall(key, lambda: compute().to_arrays()))
+    for note in structure.notes:
         warnings.warn(note, InputNote, stacklevel=3)
-    return found
+    return structure
 
 
 def _computes(graphs: Graphs) -> bool:

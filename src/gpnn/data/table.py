@@ -295,17 +295,19 @@ def _find_targets(path: Path, columns: Mapping[str, list[str]]) -> list[str]:
     usual = [name for name in columns if name.lower() in _TARGETS]
     if len(usual) == 1:
         return usual
-    found = {name: column(values) for name, values in columns.items() if not _is_name(name, values)}
-    if not found:
+    candidates = {
+        name: column(values) for name, values in columns.items() if not _is_name(name, values)
+    }
+    if not candidates:
         raise InputError(f"{path} has no column to learn besides the SMILES. Add one.")
     binary = all(
         values.dtype.kind == "f" and np.isin(values[~missing(values)], (0, 1)).all()
-        for values in found.values()
+        for values in candidates.values()
     )
-    if len(found) == 1 or binary:
-        return list(found)
+    if len(candidates) == 1 or binary:
+        return list(candidates)
     raise InputError(
-        f"{path} has several columns that could be the target: {one_of(list(found))}. "
+        f"{path} has several columns that could be the target: {one_of(list(candidates))}. "
         "Name one with --target."
     )
 

@@ -169,7 +169,8 @@ def check_labels(y: Tensor, task: Task, classes: tuple[str, ...], rows: Sequence
     for index in range(y.shape[1]):
         known = y[:, index][~torch.isnan(y[:, index])]
         if task.scaled and len(known) and bool((known == known[0]).all()):
-            raise InputError(f"All values of target {index} are {known[0]:g}: nothing to learn.")
+            which = "the target" if y.shape[1] == 1 else f"target {index + 1}"
+            raise InputError(f"All values of {which} are {known[0]:g}: nothing to learn.")
     if task is Task.MULTITASK and not bool(((y == 0).any(0) & (y == 1).any(0)).any()):
         raise InputError("No target holds both 0 and 1. There is nothing to distinguish.")
 
@@ -182,7 +183,7 @@ def _encode_classes(
     y = np.array([place.get(word, -1) for word in words], np.int64)
     gone = missing(values)
     reasons = {
-        row: f"no label in {name!r}" if gone[row] else f"class {words[row]!r} is not of the model"
+        row: f"no label in {name!r}" if gone[row] else f"class {words[row]!r} is not in the model"
         for row in np.flatnonzero(y < 0).tolist()
     }
     return torch.from_numpy(y), reasons

@@ -158,12 +158,12 @@ class Task(StrEnum):
         Args:
             scale, names, binary: of the outputs, if they are targets.
         """
-        found, truth = scores.double().cpu().numpy(), y.cpu().numpy()
+        predicted, truth = scores.double().cpu().numpy(), y.cpu().numpy()
         if self.has_classes:
-            return _classes(found[truth >= 0], truth[truth >= 0])
+            return _classes(predicted[truth >= 0], truth[truth >= 0])
         if self is Task.MULTITASK:
-            return _binary(found, truth, names)
-        return _errors(found, truth, scale, names, binary or [False] * truth.shape[1])
+            return _binary(predicted, truth, names)
+        return _errors(predicted, truth, scale, names, binary or [False] * truth.shape[1])
 
 
 def get_task(name: str) -> Task:

@@ -40,7 +40,7 @@ def analyse(request: dict[str, Any]) -> dict[str, Any]:
     """
     asked = read_request(request)
     cut = partition(asked.graphs, asked.scheme)
-    found = {name: run(name, cut, asked.d) for name in asked.methods}
+    results = {name: run(name, cut, asked.d) for name in asked.methods}
     pair = len(asked.graphs) == 2
     apart = isomorphism(asked.graphs).distinguishes(0, 1) if pair else None
     return {
@@ -48,8 +48,8 @@ def analyse(request: dict[str, Any]) -> dict[str, Any]:
         "d": asked.d,
         "parts": _parts(cut),
         "graphs": _graphs(cut),
-        "methods": {name: rounds.to_dict(asked.graphs.ptr) for name, rounds in found.items()},
-        "verdicts": [rounds.verdict() for rounds in found.values()] if pair else [],
+        "methods": {name: rounds.to_dict(asked.graphs.ptr) for name, rounds in results.items()},
+        "verdicts": [rounds.verdict() for rounds in results.values()] if pair else [],
         "isomorphic": None if apart is None else not apart,
     }
 

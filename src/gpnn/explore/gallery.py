@@ -74,16 +74,16 @@ def open_sources(sources: Sequence[str], load: Callable[[str], Graphs]) -> list[
         return [card(left, pair.left), card(right, pair.right)]
     cards = []
     for source in sources:
-        found = load(source)
-        if len(found) != 1:
+        graphs = load(source)
+        if len(graphs) != 1:
             raise InputError(
-                f"'{source}' holds {len(found):,} graphs; the explorer opens one. Pick it, as in "
+                f"'{source}' holds {len(graphs):,} graphs; the explorer opens one. Pick it, as in "
                 f"{source}:0."
             )
         if source.upper().startswith("MUTAG:"):
-            cards.append(_atoms(found, source))
+            cards.append(_atoms(graphs, source))
         elif source.startswith("smiles:"):
-            cards.append(molecule_card(found, source.removeprefix("smiles:")))
+            cards.append(molecule_card(graphs, source.removeprefix("smiles:")))
         else:
-            cards.append(card(found, source))
+            cards.append(card(graphs, source))
     return cards

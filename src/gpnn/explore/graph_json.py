@@ -28,17 +28,17 @@ def card(
             f"{title} has {n:,} vertices and {m:,} edges; the explorer takes up to {MAX_VERTICES} "
             f"and {MAX_EDGES:,}. Use 'gpnn partition' or 'gpnn compare' for large graphs."
         )
-    found: dict[str, Any] = {"title": title, "n": n, "edges": graph.edges().T.tolist()}
+    record: dict[str, Any] = {"title": title, "n": n, "edges": graph.edges().T.tolist()}
     names = names or (None if graph.vertex_names is None else list(graph.vertex_names))
     if names is not None:
-        found["names"] = [name[:12] for name in names]
+        record["names"] = [name[:12] for name in names]
     if graph.node_labels is not None:
-        found["node_labels"] = graph.node_labels.tolist()
+        record["node_labels"] = graph.node_labels.tolist()
     if graph.edge_labels is not None:
-        found["edge_labels"] = graph.edge_labels[graph.rows < graph.indices].tolist()
+        record["edge_labels"] = graph.edge_labels[graph.rows < graph.indices].tolist()
     if smiles is not None:
-        found["smiles"] = smiles
-    return found
+        record["smiles"] = smiles
+    return record
 
 
 def molecule_card(graph: Graphs, smiles: str) -> dict[str, Any]:

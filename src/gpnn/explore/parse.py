@@ -104,7 +104,7 @@ def _read(kind: str, typed: str, name: Any) -> tuple[Graphs, str, list[str]]:
         try:
             path.write_text(typed, encoding="utf-8")
         except UnicodeEncodeError:
-            raise InputError(f"{shown} holds half a character. Give plain text.") from None
+            raise InputError(f"{shown} holds an incomplete character. Give plain text.") from None
         try:
             graphs = read_graphs(path)
         except InputError as error:

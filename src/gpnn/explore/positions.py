@@ -40,8 +40,8 @@ def _quick(graph: Graphs) -> np.ndarray:
 
     whole = graph.to_networkx()
     start = nx.spectral_layout(whole) if nx.is_connected(whole) else None
-    found = nx.spring_layout(whole, pos=start, iterations=60, seed=0)
-    points = np.array([found[v] for v in range(graph.num_nodes)])
+    coordinates = nx.spring_layout(whole, pos=start, iterations=60, seed=0)
+    points = np.array([coordinates[v] for v in range(graph.num_nodes)])
     low, high = graph.edges()
     length = np.linalg.norm(points[low] - points[high], axis=1).mean() if len(low) else 1.0
     scaled: np.ndarray = points / max(float(length), 1e-9)

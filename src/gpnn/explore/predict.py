@@ -58,14 +58,14 @@ class Predictor:
             warnings.simplefilter("always", UserWarning)
             samples = self._samples(given["graph"])
             scores = self.loaded.predict(samples)[0].tolist()
-            found = explain(self.loaded, samples, 0, wanted)
+            explanation = explain(self.loaded, samples, 0, wanted)
         encoder = self.loaded.encoder
         names = encoder.outputs
         return {
             "scores": [
                 {"name": name, "score": score} for name, score in zip(names, scores, strict=True)
             ],
-            "explanation": found.to_dict(),
+            "explanation": explanation.to_dict(),
             "notes": sorted({str(item.message) for item in noted}),
         }
 

@@ -131,7 +131,7 @@ def text(value: Any, name: str, most: int = MAX_TEXT) -> str:
     if not isinstance(value, str):
         raise InputError(f"{name} must be a text; got {_shown(value)}.")
     if len(value) > most:
-        raise InputError(f"{name} has {len(value):,} characters, and {most:,} are the limit.")
+        raise InputError(f"{name} has {len(value):,} characters; the limit is {most:,}.")
     return value
 
 

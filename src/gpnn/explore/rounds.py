@@ -96,11 +96,11 @@ def run(method: str, cut: Partition, d: int) -> Rounds:
     refined = _REFINE[method]
     if len(cut.graphs) == 1:
         return _alone(method, cut, lambda rounds: refined(cut, d, rounds))
-    found = refined(cut, d, None)
-    first, witness = found.first_difference(0, 1), found.witness(0, 1)
-    stable = int(found.stable.max())
+    refinement = refined(cut, d, None)
+    first, witness = refinement.first_difference(0, 1), refinement.witness(0, 1)
+    stable = int(refinement.stable.max())
     last = max(min(stable, MAX_ROUNDS), 0 if witness is None else witness.round)
-    shown = found if last <= found.recorded.min() else refined(cut, d, last)
+    shown = refinement if last <= refinement.recorded.min() else refined(cut, d, last)
     numbers = lasting_numbers([shown.at(r) for r in range(last + 1)], cut.part)
     done = stable if stable <= last else None
     if first is None or witness is None:
@@ -116,12 +116,12 @@ def _alone(method: str, cut: Partition, refined: Callable[[int], Refinement]) ->
     """Return the rounds of one graph. A few rounds are tried first, as no verdict needs the last
     round."""
     for rounds in (FEW_ROUNDS, MAX_ROUNDS):
-        found = refined(rounds)
-        stable = int(found.stable[0])
+        refinement = refined(rounds)
+        stable = int(refinement.stable[0])
         if stable >= 0:
             break
     last = stable if stable >= 0 else MAX_ROUNDS
-    numbers = lasting_numbers([found.at(r) for r in range(last + 1)], cut.part)
+    numbers = lasting_numbers([refinement.at(r) for r in range(last + 1)], cut.part)
     return Rounds(method, numbers, stable if stable >= 0 else None)
 
 

@@ -154,7 +154,7 @@ class Handler(BaseHTTPRequestHandler):
             self.unread = int(length)
             raise _Refused(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"The request has {int(length):,} bytes, and {MAX_BODY:,} are the limit. Send a "
+                f"The request has {int(length):,} bytes; the limit is {MAX_BODY:,}. Send a "
                 "smaller graph.",
             )
         body = self.rfile.read(int(length))
@@ -169,10 +169,10 @@ class Handler(BaseHTTPRequestHandler):
         if not self.server.work.acquire(timeout=PATIENCE):
             raise _Refused(HTTPStatus.SERVICE_UNAVAILABLE, "The explorer is busy. Try again.")
         try:
-            found = task()
+            result = task()
         finally:
             self.server.work.release()
-        return "application/json", json.dumps(found, allow_nan=False).encode()
+        return "application/json", json.dumps(result, allow_nan=False).encode()
 
     def _fail(self, status: HTTPStatus, message: str) -> None:
         body = json.dumps({"error": message}).encode()

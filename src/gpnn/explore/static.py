@@ -21,10 +21,10 @@ TYPES = {
 def pages() -> dict[str, tuple[str, bytes]]:
     """Return content type and bytes of every file by its path; ``/`` is ``index.html``."""
     folder = resources.files("gpnn.explore").joinpath("page")
-    found = {
+    files = {
         f"/{file.name}": (TYPES[PurePath(file.name).suffix], file.read_bytes())
         for file in folder.iterdir()
         if PurePath(file.name).suffix in TYPES
     }
-    found["/"] = found.pop("/index.html")
-    return found
+    files["/"] = files.pop("/index.html")
+    return files

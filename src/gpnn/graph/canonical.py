@@ -89,7 +89,7 @@ def canonical_labelling(
         canon_set.canonical_set(*csr, painted, labels, budget, position, root, exact)
     else:
         if edge_labels is not None:
-            raise InputError('BLISS knows no edge labels. Use backend="search" for them.')
+            raise InputError('BLISS does not support edge labels. Use backend="search" for them.')
         from .bliss import label
 
         label(graphs, painted, position, root)
@@ -135,22 +135,22 @@ def isomorphic(
     ]
     if not _equal([_counts(*side) for side in sides]):
         return False
-    found = [
+    labellings = [
         canonical_labelling(
             graph, colours, labels if len(labels) else None, budget=budget, backend=backend
         )
         for graph, colours, labels in sides
     ]
-    if not all(c.exact[0] for c in found):
+    if not all(c.exact[0] for c in labellings):
         return None
-    return _equal([_form(*side, c.position) for side, c in zip(sides, found, strict=True)])
+    return _equal([_form(*side, c.position) for side, c in zip(sides, labellings, strict=True)])
 
 
 def canonical_graph6(graph: Graphs, *, budget: int = BUDGET) -> str:
     """The graph6 string of one graph in canonical order; colours and labels are ignored."""
-    found = canonical_labelling(_single(graph), budget=budget)
+    labelling = canonical_labelling(_single(graph), budget=budget)
     n = graph.num_nodes
-    if not found.exact[0]:
+    if not labelling.exact[0]:
         raise InputError(
             f"The canonical form of a graph with {n} vertices was not found within the budget of "
             f"{budget}. Give a larger budget."
@@ -159,7 +159,7 @@ def canonical_graph6(graph: Graphs, *, budget: int = BUDGET) -> str:
         raise InputError(f"graph6 strings are for at most 258047 vertices here; got {n}.")
     head = [n] if n <= 62 else [63, n >> 12, (n >> 6) & 63, n & 63]
     bits = np.zeros(-(-(n * (n - 1) // 2) // 6) * 6, np.uint8)
-    row, column = found.position[graph.rows], found.position[graph.indices]
+    row, column = labelling.position[graph.rows], labelling.position[graph.indices]
     below = column < row
     bits[row[below] * (row[below] - 1) // 2 + column[below]] = 1
     body = bits.reshape(-1, 6) @ (1 << np.arange(5, -1, -1))

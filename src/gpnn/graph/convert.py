@@ -66,10 +66,10 @@ def as_graphs(source: Any, num_nodes: int | None = None) -> Graphs:
         from .readers import read_graphs
 
         return read_graphs(source, num_nodes=num_nodes)
-    found = _convert(source, num_nodes)
-    if found is not source:
-        _tell(found)
-    return found
+    graphs = _convert(source, num_nodes)
+    if graphs is not source:
+        _tell(graphs)
+    return graphs
 
 
 def _tell(graphs: Graphs) -> None:
@@ -263,9 +263,9 @@ def graph_per_item(items: Sequence[Any], of: str) -> Graphs:
         raise InputError(
             f"Item {several} of {of} holds {len(parts[several])} graphs. Give one per item."
         )
-    found = Graphs.concatenate(parts)
-    _tell(found)
-    return found
+    graphs = Graphs.concatenate(parts)
+    _tell(graphs)
+    return graphs
 
 
 def _parts(items: Sequence[Any], of: str) -> list[Graphs]:

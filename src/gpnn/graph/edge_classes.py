@@ -97,14 +97,14 @@ def edge_classes(
     start = -1 - number
     node, learned_colour, rounds, kept = start, np.empty(0, np.int32), [], []
     for _ in range(structure.layers):
-        found, node, learned_colour = whole.learn(node, start, learned_colour, starts)
-        rounds.append(found)
+        learned_round, node, learned_colour = whole.learn(node, start, learned_colour, starts)
+        rounds.append(learned_round)
         kept.append(node)
     start_ptr, start_id = _starts_of_graphs(whole, number, rounds, len(starts.keys))
     before, tables = 0, []
     rows = np.empty((structure.layers, pairs), np.int64)
-    for r, found in enumerate(rounds):
-        table = found.table
+    for r, learned_round in enumerate(rounds):
+        table = learned_round.table
         tables.append(
             replace(
                 table,
@@ -126,9 +126,9 @@ def edge_classes(
         start=_start_rows(starts, names, label_names, width, structure.distances),
         start_entry=None,
         tables=tuple(tables),
-        class_ptr=tuple(found.lists[0] for found in rounds),
-        class_id=tuple(found.lists[1] for found in rounds),
-        class_count=tuple(found.lists[2] for found in rounds),
+        class_ptr=tuple(learned_round.lists[0] for learned_round in rounds),
+        class_id=tuple(learned_round.lists[1] for learned_round in rounds),
+        class_count=tuple(learned_round.lists[2] for learned_round in rounds),
         start_ptr=start_ptr,
         start_id=start_id,
     )
@@ -377,10 +377,10 @@ def _starts_of_graphs(
         return np.array([0, size]), np.arange(size)
     every = np.ones(len(number), np.bool_)
     ptr, ids, _ = loops.graph_classes(graphs.ptr, graphs.indptr, every, number, size)
-    for found in rounds:
-        table = found.table
+    for learned_round in rounds:
+        table = learned_round.table
         ptr, ids = loops.add_starts(
-            ptr, ids, *found.lists[:2], table.second, table.entry_ptr, table.entry_tuple,
+            ptr, ids, *learned_round.lists[:2], table.second, table.entry_ptr, table.entry_tuple,
             table.shared, (table.shared_ptr, table.shared_tuple), size,
         )  # fmt: skip
     return ptr, ids

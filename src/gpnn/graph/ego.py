@@ -47,15 +47,15 @@ def orbit_colours(graphs: Graphs, *, budget: int = BUDGET) -> IntArray:
             f"Orbits are computed for graphs of at most {ORBIT_LIMIT} vertices; graph {g} has "
             f"{sizes[g]}. Use ego-1-fast, ego-2-fast or wl-k for graphs of this size."
         )
-    found = canonical_labelling(graphs, budget=budget)
-    if not found.exact.all():
-        g = int(found.exact.argmin())
+    labelling = canonical_labelling(graphs, budget=budget)
+    if not labelling.exact.all():
+        g = int(labelling.exact.argmin())
         raise InputError(
             f"The orbits of graph {g}, with {sizes[g]} vertices, were not found within the budget "
             f"of {budget}. Give a larger budget, or use ego-r-fast or wl-k."
         )
-    digest = found.digest.view(np.int64)[graphs.graph_of]
-    return np.concatenate([digest, found.orbit[:, None]], axis=1)
+    digest = labelling.digest.view(np.int64)[graphs.graph_of]
+    return np.concatenate([digest, labelling.orbit[:, None]], axis=1)
 
 
 def ego_colours(graphs: Graphs, radius: int, *, budget: int = BUDGET) -> IntArray:

@@ -64,9 +64,9 @@ def from_list(items: Sequence[Any]) -> Graphs:
     sizes = np.array([_num_nodes(*one) for one in zip(items, place, strict=True)], np.int64)
 
     def joined(name: str, lengths: Sequence[int]) -> Ints | None:
-        found = [_raw(item, name, n, at)
-                 for item, n, at in zip(items, lengths, place, strict=True)]  # fmt: skip
-        given = [values for values in found if values is not None]
+        arrays = [_raw(item, name, n, at)
+                  for item, n, at in zip(items, lengths, place, strict=True)]  # fmt: skip
+        given = [values for values in arrays if values is not None]
         if len(given) < len(items) or len({values.shape[1:] for values in given}) > 1:
             return None
         return labels_of(np.concatenate(given), name)[0]

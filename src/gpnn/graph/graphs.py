@@ -190,7 +190,7 @@ class Graphs:
         if clash.any():
             e = int(np.flatnonzero(clash)[0])
             raise InputError(
-                f"The edge between {src[e]} and {dst[e]} comes with different labels "
+                f"The edge between {src[e]} and {dst[e]} has different labels "
                 f"({int(labels[e])} and {int(out[forth[e]])}). Graphs are undirected here: give "
                 "both directions and all copies of an edge one label."
             )

@@ -110,5 +110,5 @@ def _within(cut: Partition) -> Graphs:
 def _canonical(graphs: Graphs, colours: IntArray) -> Sameness:
     if graphs.node_labels is not None:
         colours = unique_rows(np.stack([colours, graphs.node_labels], axis=1))[1]
-    found = canonical_labelling(graphs, colours=colours, edge_labels=graphs.edge_labels)
-    return Sameness(found.digest, found.exact)
+    labelling = canonical_labelling(graphs, colours=colours, edge_labels=graphs.edge_labels)
+    return Sameness(labelling.digest, labelling.exact)

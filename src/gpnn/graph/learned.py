@@ -51,10 +51,10 @@ boundary, so that rounding never decides the bin."""
 
 def learned_parts(scheme: str) -> int:
     """k of a scheme ``learned-k`` that is not yet learned; 0 for any other scheme."""
-    found = re.fullmatch(r"learned-([0-9]+)", scheme)
-    if found is None:
+    match = re.fullmatch(r"learned-([0-9]+)", scheme)
+    if match is None:
         return 0
-    count = int(found[1])
+    count = int(match[1])
     if not 2 <= count <= MOST:
         raise InputError(f"learned-k needs k from 2 to {MOST}; got {scheme!r}.")
     return count
@@ -98,8 +98,8 @@ class LearnedScheme:
         """s_θ of every profile, [rows, k]."""
         x = (np.log1p(colours.astype(np.float64)) - self.shift) / self.scale
         hidden = np.maximum(0.0, x @ self.first + self.first_bias)
-        found: Floats = hidden @ self.second + self.second_bias
-        return found
+        scores: Floats = hidden @ self.second + self.second_bias
+        return scores
 
     def of_profiles(self, colours: IntArray) -> IntArray:
         """The part of every profile, [rows]."""
@@ -155,7 +155,7 @@ def _describe(row: Sequence[int]) -> str:
 def known_learned(scheme: str) -> LearnedScheme | None:
     """The learned scheme with the given name, or ``None`` for other schemes."""
     try:
-        found = get_scheme(scheme).colour
+        colour = get_scheme(scheme).colour
     except InputError:
         return None
-    return found if isinstance(found, LearnedScheme) else None
+    return colour if isinstance(colour, LearnedScheme) else None

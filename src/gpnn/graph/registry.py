@@ -140,9 +140,9 @@ def add_scheme(scheme: S) -> S:
 def install_scheme(scheme: Scheme) -> Scheme:
     """Add a scheme whose name determines its content, and return it; if the name is already
     registered, return the registered scheme."""
-    found = _registry.setdefault(scheme.name, scheme)
-    assert isinstance(found, Scheme)
-    return found
+    registered = _registry.setdefault(scheme.name, scheme)
+    assert isinstance(registered, Scheme)
+    return registered
 
 
 def list_schemes() -> list[Scheme | SchemeFamily]:
@@ -160,12 +160,17 @@ def get_scheme(name: str | Scheme) -> Scheme:
         return replace(joint, name=MIX + ",".join(members))
     if "+" in name:
         return _refinement([get_scheme(part.strip()) for part in name.split("+")])
-    found = _registry.get(name)
-    if isinstance(found, Scheme):
-        return found
+    registered = _registry.get(name)
+    if isinstance(registered, Scheme):
+        return registered
     made = _from_family(name)
     if made is not None:
         return made
+    if re.fullmatch(r"learned-\d+", name):
+        raise InputError(
+            f"The parts of '{name}' are learned by a network: 'gpnn train SOURCE --scheme {name} "
+            "--out model', then 'gpnn draw' and 'gpnn partition' take --scheme model."
+        )
     known = [one for one in _registry if not one.startswith("learned-")]
     choices, meant = ", ".join(known), did_you_mean(name, known)
     raise InputError(
@@ -178,7 +183,8 @@ def mixed_schemes(name: str) -> tuple[str, ...]:
     """The names of the schemes of a mixture ``mix:a,b``; empty for any other scheme."""
     if not name.startswith(MIX):
         return ()
-    names = tuple(get_scheme(one.strip()).name for one in name.removeprefix(MIX).split(","))
+    words = [one.strip() for one in name.removeprefix(MIX).split(",")]
+    names = tuple(get_scheme(one).name for one in words if one)
     if len(set(names)) < 2 or len(set(names)) < len(names):
         raise InputError(
             f"A mixture has two or more different schemes, as mix:core,degree; got {name!r}."

@@ -94,8 +94,8 @@ def _profile(graphs: Graphs) -> IntArray:
 
 
 def _texts(name: str) -> tuple[str, str, str]:
-    found = next(scheme for scheme in list_schemes() if scheme.name == name)
-    return found.definition, found.cost, found.power
+    match = next(scheme for scheme in list_schemes() if scheme.name == name)
+    return match.definition, match.cost, match.power
 
 
 def _hashed(row: Sequence[int]) -> str:

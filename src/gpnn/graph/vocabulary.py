@@ -68,9 +68,9 @@ class Vocabulary:
     @cached_property
     def digest(self) -> str:
         """A hash of the scheme's name and the colours."""
-        found = hashlib.sha256(f"{self.scheme} {self.colours.shape}".encode())
-        found.update(np.ascontiguousarray(self.colours, np.int64).tobytes())
-        return found.hexdigest()[:8]
+        hasher = hashlib.sha256(f"{self.scheme} {self.colours.shape}".encode())
+        hasher.update(np.ascontiguousarray(self.colours, np.int64).tobytes())
+        return hasher.hexdigest()[:8]
 
     @property
     def labels(self) -> list[str]:
@@ -100,8 +100,8 @@ class Vocabulary:
                 "vocabulary was fitted (they go to the reserved part), and {:,} directed edges "
                 "join known colours that never met."
             )
-            told = UnseenColours(text, unseen_vertices, len(index), unseen_pairs)
-            warnings.warn(told, stacklevel=2)
+            warning = UnseenColours(text, unseen_vertices, len(index), unseen_pairs)
+            warnings.warn(warning, stacklevel=2)
         return Encoding(index, unseen_vertices, unseen_pairs)
 
     def _look_up(self, rows: IntArray) -> IntArray:
@@ -132,11 +132,11 @@ class Vocabulary:
             pairs = content["pairs"]
             pairs = None if pairs is None else np.array(pairs, np.int64)
             colours = colours.reshape(len(colours), -1 if colours.size else 1)
-            found = cls(str(content["scheme"]), colours, pairs)
+            vocabulary = cls(str(content["scheme"]), colours, pairs)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(
                 f"Not a vocabulary: {error!r}. Give the content that Vocabulary.to_dict() wrote."
             ) from None
         if colours.ndim != 2 or len(unique_rows(colours)[0]) != len(colours):
             raise InputError("Not a vocabulary: a colour is named twice.")
-        return found
+        return vocabulary

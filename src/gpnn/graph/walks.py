@@ -35,5 +35,5 @@ def walk_encodings(source: Any, steps: int = 20) -> NDArray[np.float64]:
 
     steps = Whole(1, MAX_WALKS).read("steps", steps)
     graphs = as_graphs(source)
-    found: NDArray[np.float64] = walk_returns(graphs.ptr, graphs.indptr, graphs.indices, steps)
-    return found
+    encodings: NDArray[np.float64] = walk_returns(graphs.ptr, graphs.indptr, graphs.indices, steps)
+    return encodings

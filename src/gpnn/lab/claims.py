@@ -64,15 +64,15 @@ def _below(
     domain: Domain, case: str, a: IntArray, b: IntArray, a_name: str, b_name: str
 ) -> Outcome:
     """A ⊑ B, or a small pair of graphs that A distinguishes and B does not."""
-    found = domain.find(b, a)
-    if found is None:
+    pair = domain.find(b, a)
+    if pair is None:
         return Outcome(case, True)
-    return Outcome(case, False, domain.pair(found, f"{a_name} distinguishes, {b_name} does not"))
+    return Outcome(case, False, domain.pair(pair, f"{a_name} distinguishes, {b_name} does not"))
 
 
 def _exists(domain: Domain, case: str, same: IntArray, differ: IntArray, detail: str) -> Outcome:
-    found = domain.find(same, differ)
-    return Outcome(case, None) if found is None else Outcome(case, True, domain.pair(found, detail))
+    pair = domain.find(same, differ)
+    return Outcome(case, None) if pair is None else Outcome(case, True, domain.pair(pair, detail))
 
 
 def _paper() -> Iterator[Scheme]:

@@ -85,12 +85,12 @@ def compare(
 
 
 def _try(method: Method, graphs: Graphs, cut: Partition | None) -> Finding:
-    found = method.refinement(graphs, cut)
-    if found is not None:
-        witness = found.witness(0, 1)
+    refinement = method.refinement(graphs, cut)
+    if refinement is not None:
+        witness = refinement.witness(0, 1)
         if witness is None:
             return Finding(method, False, None, None)
-        first = found.first_difference(0, 1)
+        first = refinement.first_difference(0, 1)
         early = f"pairs in round {first}, vertices later: " if first != witness.round else ""
         text = (
             f"{early}colour #{witness.colour[-6:]} in round {witness.round}, "

@@ -67,10 +67,10 @@ class Domain:
         """A pair of graphs with equal ``same`` and different ``differ``; prefers small graphs."""
         order = np.lexsort((differ, same))
         new = (same[order][1:] == same[order][:-1]) & (differ[order][1:] != differ[order][:-1])
-        found = [(int(order[i]), int(order[i + 1])) for i in np.flatnonzero(new)]
-        if not found:
+        pairs = [(int(order[i]), int(order[i + 1])) for i in np.flatnonzero(new)]
+        if not pairs:
             return None
-        return min(found, key=lambda p: (self.sizes[p[1]].tolist(), self.sizes[p[0]].tolist(), p))
+        return min(pairs, key=lambda p: (self.sizes[p[1]].tolist(), self.sizes[p[0]].tolist(), p))
 
     def pair(self, graphs: tuple[int, int], detail: str = "") -> Pair:
         left, right = (format_graph6(self.graphs[g]) for g in graphs)

@@ -87,9 +87,9 @@ class Method:
             return notions.isomorphism(graphs)
         if self.test in _OF_A_CUT:
             return _OF_A_CUT[self.test](cut or self.cut(graphs))
-        found = self.refinement(graphs, cut)
-        assert found is not None
-        return Sameness(found.digest, np.ones(len(graphs), np.bool_))
+        refinement = self.refinement(graphs, cut)
+        assert refinement is not None
+        return Sameness(refinement.digest, np.ones(len(graphs), np.bool_))
 
 
 def suite_methods(

@@ -6,7 +6,8 @@ than the exact refinement needs rounds (within limits), because a difference of 
 pass the ReLU of Equation 3 only once and may vanish there; a pair that the refinement cannot
 distinguish gets up to ``BLIND_LAYERS``. The network reads 32 relabelled copies of each graph and 32
 more of G, in random order. They are evaluated in one batch, as usual in the library: α is computed
-once per class of pairs, so copies share it. Relabelling permutes vertices; the rows of graphs are
+once per class of pairs, so copies share it. (Peers share nothing, and are evaluated in batches of
+16, which takes less memory.) Relabelling permutes vertices; the rows of graphs are
 sorted, so the order of edges follows. The settings are the same for all pairs: pairwise messages in
 residual blocks, sines in Equation 2, normalisation statistics from one pass over the pair, large ε
 in the normalisations, so that nearly constant features are not amplified, and outputs multiplied by
@@ -28,10 +29,9 @@ value; otherwise the pair counts as a failure of reliability and not as distingu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
 
@@ -39,63 +39,30 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import InputError
+from .. import RESULTS
+from ..errors import LimitError
 from ..graph.graphs import Graphs
 from ..graph.partition import partition
 from ..graph.refine import fwl, wl
 from ..graph.refine import gpnn as exact_gpnn
 from ..nn.model import GPNN
 from ..nn.norm import WeightedBatchNorm
+from ..nn.peers import peer_of
 from ..nn.prepare import Prepared, prepare
-from .suites import GIN, Suite
+from .pair_log import THRESHOLD, PairLog, PairResult
+from .suites import GIN, Suite, quoted_of
 
 __all__ = ["THRESHOLD", "PairResult", "hotelling", "realise", "realise_suite"]
 
 COPIES = 32
 OUTPUTS = 16
-THRESHOLD = 72.34
 EPSILON = 1e-7
 LEAST_LAYERS, BLIND_LAYERS, MOST_LAYERS = 2, 6, 24
-PEER_LAYERS = 6
+PEER_LAYERS, PEER_BATCH = 6, 16
 MARGIN = 100.0
 """Training ends early once T² exceeds the threshold by this factor."""
-ABOVE_NOISE, LEAST_NOISE = 1_000.0, 1e-12
 VERTEX_EPS, PAIR_EPS = 1.0, 0.1
 SCALE = 100.0
-
-
-@dataclass(frozen=True)
-class PairResult:
-    """The results of the exact refinement and of the network for one pair.
-
-    Attributes:
-        exact: whether the refinement distinguishes the pair; ``None`` if no refinement is known.
-        layers: number of layers of the network.
-        signal, noise: untrained, the largest difference between the mean outputs of the graphs, and
-            between outputs of copies of one graph.
-        statistic, reliability: trained, T² between the graphs and between copies of one graph.
-        epochs: number of training epochs.
-    """
-
-    exact: bool | None
-    layers: int
-    signal: float
-    noise: float
-    statistic: float
-    reliability: float
-    epochs: int
-
-    @property
-    def untrained(self) -> bool:
-        return self.signal > ABOVE_NOISE * max(self.noise, LEAST_NOISE)
-
-    @property
-    def reliable(self) -> bool:
-        return self.reliability < THRESHOLD
-
-    @property
-    def distinguishes(self) -> bool:
-        return self.reliable and self.statistic > THRESHOLD
 
 
 def hotelling(left: Tensor, right: Tensor) -> float:
@@ -196,37 +163,40 @@ def _needed(
     if model is not None:
         if model != "ppgn":
             return None, PEER_LAYERS
-        found = fwl(both)
-        first = found.first_difference(0, 1)
-        rounds = found.stable.max() if first is None else first + 1
+        refinement = fwl(both)
+        first = refinement.first_difference(0, 1)
+        rounds = refinement.stable.max() if first is None else first + 1
         return first is not None, int(np.clip(rounds, LEAST_LAYERS, PEER_LAYERS))
-    found = exact_gpnn(both, partition(both, scheme).colours, kind, d) if gpnn else wl(both)
-    first = found.first_difference(0, 1)
+    refinement = exact_gpnn(both, partition(both, scheme).colours, kind, d) if gpnn else wl(both)
+    first = refinement.first_difference(0, 1)
     if first is None:
-        return False, int(np.clip(found.stable.max(), LEAST_LAYERS, BLIND_LAYERS))
+        return False, int(np.clip(refinement.stable.max(), LEAST_LAYERS, BLIND_LAYERS))
     return True, int(np.clip(first + 1, LEAST_LAYERS, MOST_LAYERS))
 
 
 def _outputs(model: GPNN, ready: Prepared, device: str) -> Tensor:
-    """The outputs of all copies, computed in one batch."""
+    """The outputs of all copies, computed in one batch; in several for a peer."""
     model.eval()
+    size = len(ready) if model.config.peer is None else PEER_BATCH
     with torch.no_grad():
-        return model(ready.batch().to(device, torch.float64)).cpu()
+        rows = [
+            model(ready.batch(ids).to(device, torch.float64)).cpu()
+            for ids in np.split(np.arange(len(ready)), range(size, len(ready), size))
+        ]
+    return torch.cat(rows)
 
 
-def _one(work: tuple[tuple[Any, ...], dict[str, Any]]) -> PairResult | None:
-    """The result of one pair; ``None`` if a peer rejects the graphs."""
+def _one(work: tuple[tuple[Any, ...], dict[str, Any]]) -> PairResult | str:
+    """The result of one pair; the reason, if the graphs are too large for a peer."""
     torch.set_num_threads(1)
     try:
         return realise(*work[0], **work[1])
-    except InputError:
-        if work[1]["model"] is None:
-            raise
-        return None
+    except LimitError as error:
+        return str(error)
 
 
 @contextmanager
-def _pool(jobs: int) -> Iterator[Callable[..., Iterable[PairResult | None]]]:
+def _pool(jobs: int) -> Iterator[Callable[..., Iterable[PairResult | str]]]:
     """``map`` in this process or over several."""
     if jobs == 1:
         yield map
@@ -243,33 +213,46 @@ def realise_suite(
     *,
     gpnn: bool = True,
     model: str | None = None,
-    pairs: list[int] | None = None,
+    pairs: Sequence[int] | None = None,
     jobs: int = 1,
     seed: int = 0,
     device: str = "cpu",
-    progress: Callable[[int, PairResult | None], None] = lambda *_: None,
+    log: PairLog | None = None,
+    progress: Callable[[int, PairResult | str], None] = lambda *_: None,
 ) -> dict[str, Any]:
     """Run the protocol on all pairs of a suite (or on ``pairs``), ``jobs`` at a time; returns one
-    row of the report.
+    row of the report. Pairs in ``log`` are not run again.
 
     ``distinguished`` and ``by_category`` count the trained networks, ``untrained`` those with
     initial weights. ``lost`` are pairs that the exact refinement distinguishes and the trained
     network does not; ``beyond`` is the converse and can only be due to rounding. ``refused`` are
-    pairs that a peer rejects (too many rings or orderings); they count as not distinguished.
+    pairs that are too large for a peer (too many rings or orderings); they count as not
+    distinguished.
+    ``published`` and ``bound`` are :func:`~gpnn.lab.suites.quoted_of` a peer.
     """
-    chosen = list(range(suite.size)) if pairs is None else pairs
-    work = [(suite.graphs[2 * p], suite.graphs[2 * p + 1], scheme, interactions, d) for p in chosen]
+    chosen = list(range(suite.size)) if pairs is None else list(pairs)
+    own = None if model is None else str(peer_of(model))
+    method = {"suite": suite.name, "graphs": suite.digest, "gpnn": gpnn, "model": own}
+    method |= {"seed": seed, "device": device, "version": RESULTS}
+    if model is None and gpnn:
+        method |= {"scheme": scheme, "interactions": interactions, "d": d}
+    log = PairLog() if log is None else log
+    every = {p: result for p, result in log.of(method).items() if p in set(chosen)}
+    for p, result in every.items():
+        progress(p, result)
+    missing = [p for p in chosen if p not in every]
+    work = [
+        (suite.graphs[2 * p], suite.graphs[2 * p + 1], scheme, interactions, d) for p in missing
+    ]
     same = {"device": device, "gpnn": gpnn, "model": model}
-    options = [{"seed": seed + p, **same} for p in chosen]
-    results: dict[int, PairResult] = {}
-    refused: list[int] = []
+    options = [{"seed": seed + p, **same} for p in missing]
     with _pool(jobs) as run:
-        for p, result in zip(chosen, run(_one, zip(work, options, strict=True)), strict=True):
+        for p, result in zip(missing, run(_one, zip(work, options, strict=True)), strict=True):
+            log.add(method, p, result)
+            every[p] = result
             progress(p, result)
-            if result is None:
-                refused.append(p)
-            else:
-                results[p] = result
+    results = {p: one for p in chosen if isinstance(one := every[p], PairResult)}
+    refused = [p for p in chosen if p not in results]
     by_category: dict[str, int] = {suite.categories[p]: 0 for p in chosen}
     for p, result in results.items():
         category = suite.categories[p]
@@ -291,5 +274,5 @@ def realise_suite(
         "lost": [p for p, result in results.items() if result.exact and not result.distinguishes],
         "beyond": [p for p, one in results.items() if one.exact is False and one.distinguishes],
         "by_category": by_category,
-        **({"refused": refused} if model is not None else {}),
+        **({} if model is None else {"refused": refused, **quoted_of(model, len(chosen))}),
     }

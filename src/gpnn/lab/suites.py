@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -16,13 +17,17 @@ from ..graph.graphs import Graphs
 from .methods import TESTS, Method
 
 __all__ = [
+    "BREC_PAIRS",
     "GIN",
     "QUOTED_BREC",
     "SUITES",
     "Suite",
+    "about_result",
     "columns_of",
     "load_suite",
     "method_of",
+    "quoted_of",
+    "quoted_rows",
     "run_suite",
     "to_markdown",
 ]
@@ -30,7 +35,8 @@ __all__ = [
 GIN = "gin"
 """The test name in rows of a GIN without GPNN, which distinguishes no pair of BREC."""
 
-# Published figures for comparison; quoted, not measured here.
+BREC_PAIRS = 400
+# Published figures for comparison, of all pairs; quoted, not measured here.
 QUOTED_BREC = {
     "1-WL": 0,
     "NGNN": 166,
@@ -42,6 +48,9 @@ QUOTED_BREC = {
     "I²-GNN": 281,
     "N²-GNN": 287,
 }
+
+_PEERS = {"esan": "DSS-GNN", "gin-ak": "GNN-AK", "kp-gin": "KP-GNN", "ppgn": "PPGN"}
+_WITHIN_3WL = ("esan", "gin-ak")
 
 SUITES = {
     "atlas": "all 1,252 graphs of 1 to 7 vertices",
@@ -69,6 +78,14 @@ class Suite:
     def size(self) -> int:
         """Number of pairs of a paired suite, number of graphs of any other."""
         return len(self.categories)
+
+    @property
+    def digest(self) -> str:
+        """A hash of the graphs."""
+        total = hashlib.sha256()
+        for array in (self.graphs.ptr, self.graphs.indptr, self.graphs.indices):
+            total.update(array.tobytes())
+        return total.hexdigest()[:16]
 
 
 def load_suite(name: str, data: str | None = None) -> Suite:
@@ -103,19 +120,19 @@ def run_suite(
     results = []
     for method in methods:
         progress(method)
-        found = method.sameness(suite.graphs)
+        sameness = method.sameness(suite.graphs)
         by_category: dict[str, int] = {}
         for category in dict.fromkeys(suite.categories):
             chosen = np.flatnonzero(np.array(suite.categories) == category)
             if suite.paired:
-                differ = found.digest[2 * chosen] != found.digest[2 * chosen + 1]
-                known = found.exact[2 * chosen] & found.exact[2 * chosen + 1]
+                differ = sameness.digest[2 * chosen] != sameness.digest[2 * chosen + 1]
+                known = sameness.exact[2 * chosen] & sameness.exact[2 * chosen + 1]
                 by_category[category] = int((differ.any(axis=1) & known).sum())
             else:
-                by_category[category] = len(np.unique(found.digest[chosen], axis=0))
+                by_category[category] = len(np.unique(sameness.digest[chosen], axis=0))
         row: dict[str, Any] = {**method.as_row(), count: sum(by_category.values())}
-        if not found.exact.all():
-            row["unknown"] = int((~found.exact).sum())
+        if not sameness.exact.all():
+            row["unknown"] = int((~sameness.exact).sum())
         results.append({**row, "by_category": by_category})
     return {
         "suite": suite.name,
@@ -132,6 +149,28 @@ def method_of(row: dict[str, Any]) -> str:
         return str(row["test"])
     kind = row["test"], row["scheme"], row["interactions"], row["d"], row.get("distances", False)
     return str(Method(*kind))
+
+
+def quoted_of(model: str, pairs: int) -> dict[str, int | None]:
+    """Pairs of BREC for a peer: the published count of the method, with the settings of its
+    authors, and what 3-WL distinguishes where it is a bound, for methods with a subgraph per vertex
+    (Frasca et al. 2022). Nothing is quoted beside a part of BREC."""
+    if pairs != BREC_PAIRS:
+        return {"published": None, "bound": None}
+    bound = QUOTED_BREC["3-WL"] if model in _WITHIN_3WL else None
+    return {"published": QUOTED_BREC.get(_PEERS.get(model.partition(":")[0], "")), "bound": bound}
+
+
+def about_result(result: dict[str, Any]) -> str:
+    """What the suite is, or which of its categories were run."""
+    if result.get("categories"):
+        return f"{result['pairs']} pairs, {', '.join(result['categories'])}"
+    return SUITES[result["suite"]]
+
+
+def quoted_rows(result: dict[str, Any]) -> dict[str, int]:
+    """Published counts to show beside a result; none unless it covers all pairs of BREC."""
+    return QUOTED_BREC if result["suite"] == "brec" and result["pairs"] == BREC_PAIRS else {}
 
 
 def columns_of(row: dict[str, Any]) -> dict[str, str]:
@@ -160,7 +199,7 @@ def to_markdown(result: dict[str, Any], command: str) -> str:
         *categories,
     ]
     lines = [
-        f"# {result['suite']}: {SUITES[result['suite']]}",
+        f"# {result['suite']}: {about_result(result)}",
         "",
         f"Made by `{command}` on {date.today().isoformat()}.",
         "",
@@ -172,7 +211,7 @@ def to_markdown(result: dict[str, Any], command: str) -> str:
         lines.append(
             f"| {' | '.join([*cells, *(str(row['by_category'][c]) for c in categories)])} |"
         )
-    if result["suite"] == "brec":
-        empty = " |" * (len(head) - 2)
-        lines += [f"| {name} (quoted) | {figure} |{empty}" for name, figure in QUOTED_BREC.items()]
+    empty = " |" * (len(head) - 2)
+    quoted = quoted_rows(result)
+    lines += [f"| {name} (quoted) | {figure} |{empty}" for name, figure in quoted.items()]
     return "\n".join(lines) + "\n"

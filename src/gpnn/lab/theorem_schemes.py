@@ -49,10 +49,10 @@ def three_wl_and_cliques() -> Scheme:
     """
 
     def colour(graphs: Graphs) -> IntArray:
-        found = fwl(graphs)
-        vertex = [found.colours(g) for g in range(len(graphs))]
+        refinement = fwl(graphs)
+        vertex = [refinement.colours(g) for g in range(len(graphs))]
         columns = [
-            found.digest[graphs.graph_of].view(np.int64),
+            refinement.digest[graphs.graph_of].view(np.int64),
             np.concatenate([np.zeros((0, 2), np.uint64), *vertex]).view(np.int64),
             clique_counts(graphs)[:, None],
         ]

@@ -32,6 +32,7 @@ __all__ = [
     "GINE",
     "SAGE",
     "StackedGNN",
+    "check_base_name",
     "known_bases",
     "make_base",
     "register_base",
@@ -273,6 +274,16 @@ def known_bases() -> tuple[str, ...]:
     return (*BASES, *_REGISTERED)
 
 
+def check_base_name(name: str) -> None:
+    """Reject a name that no base has."""
+    if name not in known_bases():
+        meant = did_you_mean(name, known_bases())
+        raise InputError(
+            f"Unknown base {name!r}.{meant} Choose one of {', '.join(known_bases())}, or register "
+            "it: gpnn.register_base, or --plugin FILE.py."
+        )
+
+
 def make_base(
     name: str, inputs: int, width: int, layers: int, dropout: float, **built_in: Any
 ) -> nn.Module:
@@ -280,12 +291,7 @@ def make_base(
     :class:`StackedGNN`."""
     if name in BASES:
         return StackedGNN(name, inputs, width, layers, dropout, **built_in)
-    if name not in _REGISTERED:
-        meant = did_you_mean(name, known_bases())
-        raise InputError(
-            f"Unknown base {name!r}.{meant} Choose one of {', '.join(known_bases())}, or register "
-            "it: gpnn.register_base, or --plugin FILE.py."
-        )
+    check_base_name(name)
     return check_base(_REGISTERED[name](inputs, width, layers, dropout))
 
 
@@ -293,7 +299,7 @@ def check_base(base: nn.Module) -> nn.Module:
     """Reject a module without the attribute ``out_channels``."""
     if not isinstance(base, nn.Module) or not hasattr(base, "out_channels"):
         raise InputError(
-            f"The base {type(base).__name__} does not say how wide its output is. Set its "
+            f"The base {type(base).__name__} does not give the width of its output. Set its "
             "attribute out_channels."
         )
     return base

@@ -44,16 +44,16 @@ class CellIndex:
     def ptr(self) -> dict[str, IntArray]:
         """By kind, where the cells of every graph begin, [graphs + 1]."""
         bounds = np.arange(len(self.graphs) + 1)
-        found = {
+        starts = {
             name: np.searchsorted(cells.graph, bounds).astype(np.int64)
             for name, cells in self.structure.cells.items()
         }
-        return {"vertex": self.graphs.ptr, "graph": bounds, **found}
+        return {"vertex": self.graphs.ptr, "graph": bounds, **starts}
 
     @cached_property
     def entries(self) -> dict[str, tuple[IntArray, Relation]]:
         """By relation, where the entries of every graph begin, and the entries sorted by graph."""
-        found = {}
+        relations = {}
         for name, one in self.structure.relations.items():
             owner = np.searchsorted(self.ptr[one.rows], one.row, side="right") - 1
             order = np.argsort(owner, kind="stable")
@@ -62,8 +62,8 @@ class CellIndex:
                 one.rows, one.into, one.row[order], one.column[order], weight, one.symmetric
             )
             bounds = np.searchsorted(owner[order], np.arange(len(self.graphs) + 1))
-            found[name] = bounds.astype(np.int64), moved
-        return found
+            relations[name] = bounds.astype(np.int64), moved
+        return relations
 
     def batch(
         self,
@@ -100,12 +100,12 @@ class CellIndex:
 
         rows = {}
         for kind, cells in self.structure.cells.items():
-            held = kinds[kind]
-            source = _ranges(self.ptr[kind][chosen], held.counts)
-            number = np.zeros(held.total, np.int64)
-            number[held.row] = source
-            real = np.zeros(held.total, np.float32)
-            real[held.row] = 1
+            layout = kinds[kind]
+            source = _ranges(self.ptr[kind][chosen], layout.counts)
+            number = np.zeros(layout.total, np.int64)
+            number[layout.row] = source
+            real = np.zeros(layout.total, np.float32)
+            real[layout.row] = 1
             entry = None if cells.entry is None or not len(cells.entry) else cells.entry[number]
             label = features = None
             if entry is not None:
@@ -130,9 +130,9 @@ class CellIndex:
         taken = _ranges(bounds[chosen], counts)
 
         def rows(kind: str, item: IntArray) -> IntArray:
-            held = kinds[kind]
-            shift = np.repeat(held.first - self.ptr[kind][chosen], counts)
-            return held.row[item + shift]
+            layout = kinds[kind]
+            shift = np.repeat(layout.first - self.ptr[kind][chosen], counts)
+            return layout.row[item + shift]
 
         row, column = rows(one.rows, one.row[taken]), rows(one.into, one.column[taken])
         weight: Any = None if one.weight is None else one.weight[taken]

@@ -136,7 +136,7 @@ class GPNNConfig:
         if self.encoder is None and not self.features:
             raise InputError("encoder=None needs float node features for the base GNN to read.")
         if self.encoder is None and (self.structure.walks or self.inside):
-            raise InputError("encoder=None goes with neither walks nor join='inside'.")
+            raise InputError("encoder=None cannot be used with walks or join='inside'.")
         if self.inside:
             if self.base not in BASES:
                 raise InputError(f"join='inside' needs a built-in base: {', '.join(BASES)}.")

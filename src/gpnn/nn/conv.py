@@ -136,7 +136,7 @@ def read_structure(
             f"met; got {number.min()} to {number.max()}."
         )
     if (edge_label is not None) != (conv.edge_labels > 0):
-        raise InputError("edge_label goes with edge_labels, and only with it.")
+        raise InputError("edge_label is needed if edge_labels is set, and only then.")
     src, dst = edge_index.detach().cpu().long().numpy()
     labels = None if edge_label is None else edge_label.detach().cpu().long().numpy()
     graphs = Graphs.from_edges(src, dst, n, edge_labels=labels)

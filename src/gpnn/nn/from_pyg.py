@@ -113,7 +113,7 @@ def batch_of(data: Any, model: GPNN) -> GraphBatch:
     vocabulary = model.vocabulary
     if vocabulary is None and config.gpnn:
         raise InputError(
-            "The model was not told which colours its parts are, so those of this batch cannot be "
+            "The model has no vocabulary of colours, so the parts of this batch cannot be "
             "matched with them. Make it with GPNN(..., **ready.options)."
         )
     with _said_once(model):
@@ -186,7 +186,7 @@ def _items(source: Any) -> list[Any]:
                 "Use data.to_homogeneous()."
             )
         if not is_a(item, "torch_geometric", "Data") or item.edge_index is None:
-            raise InputError(f"Item {position} is no PyG Data with an edge_index.")
+            raise InputError(f"Item {position} is not PyG Data with an edge_index.")
     return items
 
 
@@ -252,10 +252,10 @@ def _targets(items: list[Any], sizes: IntArray, node_level: bool) -> Tensor | No
         return None
     if node_level:
         for position, (value, size) in enumerate(zip(values, sizes.tolist(), strict=True)):
-            found = len(value) if value.dim() else 1
-            if found != size:
+            count = len(value) if value.dim() else 1
+            if count != size:
                 raise InputError(
-                    f"y of item {position} has {found} rows, and the graph has {size} "
+                    f"y of item {position} has {count} rows, and the graph has {size} "
                     "vertices. For labels of graphs leave out node_level."
                 )
         return torch.cat(values)

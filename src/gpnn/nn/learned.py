@@ -14,7 +14,8 @@ where the kind of an edge is *within* for i = j and *cross* otherwise: an edge i
 scores divided by a temperature that falls from 1 to 0.05. Scores start small, so that all cells
 start alike and no cell is tied to its initial part. After that, and whenever the network is
 evaluated, P is the one-hot argmax, with the gradient of the softmax (straight-through), so that the
-trained network is the one that is kept.
+trained network is the one that is kept. Only epochs of this second phase are kept, and training
+does not stop early before it.
 
 :meth:`LearnedGPNN.plain` is the same network as an ordinary GPNN of k parts.
 """
@@ -22,7 +23,7 @@ trained network is the one that is kept.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -122,7 +123,6 @@ class LearnedPairs(PairEmbedding):
 
     def __init__(self, *words: Any) -> None:
         super().__init__(*words)
-        self.part_dims = {}
         self.register_buffer("assigned", torch.zeros(0), persistent=False)
 
     def colours(self, left: Tensor, kind: Tensor, right: Tensor) -> Tensor:
@@ -148,6 +148,8 @@ class LearnedGPNN(GPNN):
         cells: the profiles of all graphs.
     """
 
+    annealed: ClassVar[float] = SOFT
+
     def __init__(self, config: GPNNConfig, base: nn.Module | None, cells: Vocabulary) -> None:
         if cells.size > CELLS:
             raise InputError(
@@ -171,11 +173,11 @@ class LearnedGPNN(GPNN):
         assigned = self.assignment()
         values = {"pair.assigned": assigned}
         for path, module in self.named_modules():
-            for name, (dim,) in getattr(module, "part_dims", {}).items():
+            for name, dims in getattr(module, "part_dims", {}).items():
                 value = getattr(module, name)
-                if value is not None:
+                if value is not None and len(dims) == 1:  # the pair table reads ``assigned``
                     full = f"{path}.{name}" if path else name
-                    values[full] = spread(assigned, value, dim + assigned.dim() - 2)
+                    values[full] = spread(assigned, value, dims[0] + assigned.dim() - 2)
         self._inside = True
         try:
             out: Tensor = functional_call(self, values, (replace(batch, terms=None),))

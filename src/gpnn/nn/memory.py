@@ -68,8 +68,8 @@ def fits_often(batch: GraphBatch, width: int, like: Tensor, replicas: int = 1) -
     is returned to the system in between. Where measured, that was less than twice what a step
     keeps, plus the size of the batch."""
     tensors = (leaf for leaf in tree_leaves(batch) if isinstance(leaf, Tensor))
-    held = sum(leaf.numel() * leaf.element_size() for leaf in tensors)
-    need = held + 2 * replicas * _kept_bytes(batch, width, like)
+    batch_bytes = sum(leaf.numel() * leaf.element_size() for leaf in tensors)
+    need = batch_bytes + 2 * replicas * _kept_bytes(batch, width, like)
     return need < free_bytes(like.device)
 
 

@@ -98,7 +98,7 @@ class _Member(nn.Module):
         for path, module in self.named_modules():
             for name, dims in getattr(module, "part_dims", {}).items():
                 value = getattr(module, name)
-                if value is not None and len(dims) == 1:
+                if value is not None and len(dims) == 1:  # the pair table reads ``assigned``
                     full = f"{path}.{name}" if path else name
                     values[full] = spread(self.assigned, value, dims[0] + self.assigned.dim() - 2)
         return values
@@ -135,8 +135,8 @@ class _Round:
     def combine(self, gamma: Tensor, of_alpha: tuple[Tensor, ...], *rest: Any) -> Tensor:
         each = len(of_alpha) // len(self.members)
         read = [of_alpha[k : k + each] for k in range(0, len(of_alpha), each)]
-        found = self._each("combine", gamma, read, *rest)
-        return mixed(self.weight, list(found))
+        outputs = self._each("combine", gamma, read, *rest)
+        return mixed(self.weight, list(outputs))
 
 
 def mixed(weight: Tensor, each: list[Tensor]) -> Tensor:

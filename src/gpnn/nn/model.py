@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -65,6 +65,9 @@ class GPNN(nn.Module):
     """
 
     part_colours: Tensor
+    annealed: ClassVar[float] = 0.0
+    """Share of a training in which the network that is trained is not yet the one that is
+    evaluated; its epochs are not kept."""
 
     def __init__(
         self,
@@ -101,7 +104,7 @@ class GPNN(nn.Module):
         self.edge_encoder = None
         if config.base == "gine" or (config.peer is not None and config.edged):
             if config.encoder is None:
-                raise InputError("encoder=None does not go with base 'gine'. Use base='gin'.")
+                raise InputError("encoder=None cannot be used with base 'gine'. Use base='gin'.")
             kinds = () if config.edge_features else (config.edge_labels + 1,)
             self.edge_encoder = FeatureEncoder(width, config.edge_features, kinds)
         self.base = self._make_base(base)
@@ -170,7 +173,7 @@ class GPNN(nn.Module):
         structure, rest = Structure.split(options)
         base = rest.pop("base", "gin")
         if "outputs" not in rest:
-            raise InputError("Say how many outputs the model has: GPNN.for_data(..., outputs=2).")
+            raise InputError("Give the number of outputs: GPNN.for_data(..., outputs=2).")
         decided = data_options(source, structure, node_level)
         if clash := sorted(set(rest) & set(decided)):
             raise InputError(
@@ -195,8 +198,8 @@ class GPNN(nn.Module):
         self._name_parts()
 
     def _name_parts(self) -> None:
-        found = self.vocabulary
-        self.parts_digest = "" if found is None else found.digest
+        vocabulary = self.vocabulary
+        self.parts_digest = "" if vocabulary is None else vocabulary.digest
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -206,8 +209,10 @@ class GPNN(nn.Module):
         return Vocabulary(self.config.structure.scheme, self.part_colours.cpu().numpy())
 
     def _keys(self) -> Tensor:
-        found = self.vocabulary
-        return torch.arange(self.config.parts) if found is None else part_keys(found.colours)
+        vocabulary = self.vocabulary
+        return (
+            torch.arange(self.config.parts) if vocabulary is None else part_keys(vocabulary.colours)
+        )
 
     def _load_from_state_dict(self, state: dict[str, Tensor], prefix: str, *rest: Any) -> None:
         colours = state.get(f"{prefix}part_colours")
@@ -219,7 +224,7 @@ class GPNN(nn.Module):
     def _make_base(self, base: Any) -> nn.Module | None:
         config = self.config
         if (base is None) == (config.base == "custom"):
-            raise InputError("A base module goes with config.base='custom', and only with it.")
+            raise InputError("A base module needs config.base='custom', and the reverse.")
         if base is not None:
             return check_base(base)
         if config.peer is not None:
@@ -387,7 +392,7 @@ class GPNN(nn.Module):
         gamma = self._colours(batch)
         if not self.config.colours_only:
             gamma = gamma + x
-        found: list[Tensor] = []
+        gammas: list[Tensor] = []
         with Branch("interactions", batch.start) as beside:
             alpha = start = self._start(batch)
         edges = self._encoded_edges(batch) if self.config.inside else None
@@ -406,8 +411,8 @@ class GPNN(nn.Module):
                 own = self.base.convs[number](gamma, batch, edges)
                 new = self.base.blocks[number](new, own, batch)
             gamma = new
-            found.append(gamma)
-        return found
+            gammas.append(gamma)
+        return gammas
 
     @property
     def pairs(self) -> list[PairEmbedding]:

@@ -247,7 +247,7 @@ def _terms_of(like: Any) -> tuple[Structure, Vocabulary]:
     vocabulary = getattr(like, "vocabulary", None)
     if vocabulary is None:
         raise InputError(
-            "like= takes prepared graphs, or a model that was told its parts: "
+            "like= takes prepared graphs, or a model that knows its parts: "
             "GPNN(..., **ready.options)."
         )
     return like.config.structure, vocabulary

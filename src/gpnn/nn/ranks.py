@@ -33,7 +33,7 @@ _board: Board | None = None
 
 
 def device_of_rank(device: str, local: int, beside: int, gpus: int) -> str:
-    """The device of a process: the GPU of its number on this machine, or the CPU.
+    """The device of a process: the GPU of its rank on this machine, or the CPU.
 
     Args:
         device: the requested device; ``auto`` uses GPUs if there is one for every process.
@@ -44,7 +44,7 @@ def device_of_rank(device: str, local: int, beside: int, gpus: int) -> str:
         return "cpu"
     if device not in ("auto", "cuda"):
         raise InputError(
-            f"Several processes cannot share --device {device}: each takes the GPU of its number. "
+            f"Several processes cannot share --device {device}: each uses the GPU of its rank. "
             "Use --device cuda, or --device cpu."
         )
     if gpus < beside:

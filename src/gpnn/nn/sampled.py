@@ -66,13 +66,13 @@ def check_fanout(fanout: Sequence[int], config: GPNNConfig) -> None:
         raise InputError("fanout is for vertices of one graph. Leave it out for sets of graphs.")
     if config.base not in BASES or config.inside or config.virtual_node or config.edge_features:
         raise InputError(
-            "fanout goes with the bases gin, sage or none, without join='inside', a virtual node "
+            "fanout needs the base gin, sage or none, without join='inside', a virtual node "
             "and float edge features."
         )
     if config.component_feature:
-        raise InputError("fanout does not go with component_feature.")
+        raise InputError("fanout cannot be used with component_feature.")
     if not config.gpnn or structure.d != 1 or structure.interactions == "pairs":
-        raise InputError("fanout goes with GPNN, d=1 and interactions 'cross' or 'edges'.")
+        raise InputError("fanout needs GPNN with d=1 and interactions 'cross' or 'edges'.")
 
 
 class Sampler:

@@ -19,13 +19,14 @@ MARKS = "osD^vP*Xp<>h"
 
 def draw_costs(points: Mapping[str, Sequence[Point]], title: str) -> Figure:
     """Draw one panel per dataset: the error of every method with its standard deviation, over the
-    time of an epoch of one network, on a logarithmic scale.
+    time of a training step relative to GIN, on a logarithmic scale.
 
     Args:
-        points: dataset → (method, seconds, error, deviation).
+        points: dataset → (method, time, error, deviation).
     """
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
     count = max(1, len(points))
     columns = min(COLUMNS, count)
@@ -37,15 +38,18 @@ def draw_costs(points: Mapping[str, Sequence[Point]], title: str) -> Figure:
     marks = {name: MARKS[number % len(MARKS)] for number, name in enumerate(methods)}
     for place, (dataset, own) in enumerate(points.items()):
         axes = figure.add_subplot(rows, columns, place + 1)
-        for name, seconds, error, deviation in own:
+        for name, time, error, deviation in own:
             axes.errorbar(
-                1e3 * seconds, error, yerr=deviation, fmt=marks[name], ms=7, color=colours[name],
+                time, error, yerr=deviation, fmt=marks[name], ms=7, color=colours[name],
                 elinewidth=0.8, alpha=0.9,
             )  # fmt: skip
         axes.set_xscale("log")
         axes.margins(x=0.25)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.xaxis.set_minor_locator(NullLocator())
         axes.set_title(dataset, loc="left", fontsize=10, color=INK)
-        axes.set_xlabel("time of an epoch of one network, ms", fontsize=8)
+        axes.set_xlabel("time of a training step, GIN = 1", fontsize=8)
         axes.set_ylabel("error", fontsize=8)
         axes.tick_params(labelsize=8)
         axes.grid(color="#e6e6ea", linewidth=0.8)

@@ -36,7 +36,7 @@ def show_as_text(figure: Figure) -> None:
         id(label)
         for axes in figure.axes
         for axis in (axes.xaxis, axes.yaxis)
-        if axis.get_scale() == "log"
+        if axis.get_scale() in ("log", "symlog")
         for label in (*axis.get_ticklabels(), *axis.get_ticklabels(minor=True))
     }
     for artist in figure.findobj(Text):

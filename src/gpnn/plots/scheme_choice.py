@@ -9,7 +9,7 @@ from .palette import INK, palette
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..train.choose_scheme import Chosen
+    from ..train.scheme_decision import Chosen
 
 __all__ = ["draw_scheme_choice"]
 

@@ -22,16 +22,18 @@ def draw_scheme_scores(rows: Sequence[SchemeScore], source: str) -> Figure:
     edges, and the number of tuples that Equation 2 sums over."""
     from matplotlib.figure import Figure
 
-    held = sorted((row for row in rows if not row.reason), key=lambda row: -(row.explained or -1.0))
-    figure = Figure(figsize=(10.5, 0.36 * len(held) + 1.9), layout="constrained")
+    scores = sorted(
+        (row for row in rows if not row.reason), key=lambda row: -(row.explained or -1.0)
+    )
+    figure = Figure(figsize=(10.5, 0.36 * len(scores) + 1.9), layout="constrained")
     title = f"{source}: schemes"
     figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
-    metric = next((row.metric for row in held if row.metric), "")
+    metric = next((row.metric for row in scores if row.metric), "")
     colours = palette(3)
     panels: list[tuple[str, list[Any]]] = [
-        (f"explained by part counts ({NAMES.get(metric, metric)})", [r.explained for r in held]),
-        ("cross edges, share", [r.cross for r in held]),
-        ("tuples of Equation 2", [r.tuples for r in held]),
+        (f"explained by part counts ({NAMES.get(metric, metric)})", [r.explained for r in scores]),
+        ("cross edges, share", [r.cross for r in scores]),
+        ("tuples of Equation 2", [r.tuples for r in scores]),
     ]
     for place, (name, values) in enumerate(panels):
         axes: Any = figure.add_subplot(1, 3, place + 1)
@@ -40,15 +42,15 @@ def draw_scheme_scores(rows: Sequence[SchemeScore], source: str) -> Figure:
             axes.plot(value, y, "o", color=colours[place], ms=6)
             axes.hlines(y, 0 if place else min(v for _, v in known), value, color=colours[place])
         if place == 0:
-            _mark(axes, held)
-            labels = [f"{row.scheme}  ({row.parts:,} parts)" for row in held]
-            axes.set_yticks(range(len(held)), labels, fontsize=8)
+            _mark(axes, scores)
+            labels = [f"{row.scheme}  ({row.parts:,} parts)" for row in scores]
+            axes.set_yticks(range(len(scores)), labels, fontsize=8)
         else:
-            axes.set_yticks(range(len(held)), [])
+            axes.set_yticks(range(len(scores)), [])
         if place == 2:
             axes.set_xscale("symlog", linthresh=100)
-            axes.set_xlim(0, 2 * max(1, *(row.tuples for row in held), 1))
-        axes.set_ylim(len(held) - 0.4, -0.6)
+            axes.set_xlim(0, 2 * max(1, *(row.tuples for row in scores), 1))
+        axes.set_ylim(len(scores) - 0.4, -0.6)
         axes.set_xlabel(name, fontsize=8)
         axes.tick_params(axis="x", labelsize=8)
         axes.tick_params(axis="y", length=0)

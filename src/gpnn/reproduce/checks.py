@@ -20,7 +20,7 @@ def refuse_unknown(content: Any, what: str, known: set[str]) -> None:
     unknown = sorted(set(content) - known)
     if unknown:
         raise InputError(
-            f"{', '.join(unknown)} is no field of {what}. Fields are {', '.join(sorted(known))}."
+            f"{', '.join(unknown)} is not a field of {what}. Fields are {', '.join(sorted(known))}."
         )
 
 

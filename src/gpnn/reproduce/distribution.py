@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .page_cells import NONE
 from .paper import published
 from .partitions import key, places
-from .report import NONE, QUICK, made_with
+from .report import QUICK, made_with
 
 __all__ = ["SCHEMES", "percentages", "to_markdown"]
 

@@ -1,10 +1,11 @@
 """Paired significance tests of GPNN against its rivals, corrected for their number.
 
 The unit of a test is a fold, averaged over its seeds, or a seed if there is one fold, as for the
-standard error of a gain. The p-value of a gain ḡ with standard error s over n units is the
-two-sided p-value of Student's t = ḡ / s with n - 1 degrees of freedom. Holm's correction keeps the
-probability of any false claim on a page at or below 5 %: the k-th smallest of m p-values is
-multiplied by m - k + 1, and no corrected value may be below its predecessor.
+standard error of a gain, which includes the correction for folds that share training samples. The
+p-value of a gain ḡ with standard error s over n units is the two-sided p-value of Student's
+t = ḡ / s with n - 1 degrees of freedom. Holm's correction keeps the probability of any false claim
+on a page at or below 5 %: the k-th smallest of m p-values is multiplied by m - k + 1, and no
+corrected value may be below its predecessor.
 """
 
 from __future__ import annotations
@@ -46,21 +47,19 @@ class Gain:
 
 def gains_of(parts: Sequence[Part]) -> list[Gain]:
     """Return every gain of a table; all its tests are corrected together."""
-    found = [
-        Gain(part, entry, rival, gain, _p_value(gain, entry))
+    gains = [
+        Gain(part, entry, rival, gain, _p_value(gain))
         for part in parts
         for entry in part.entries
         for rival in RIVALS
         if (gain := getattr(entry, rival)) is not None
     ]
-    tested = [one for one in found if one.p is not None]
+    tested = [one for one in gains if one.p is not None]
     corrected = dict(zip(map(id, tested), holm([one.p or 0.0 for one in tested]), strict=True))
-    return [replace(one, corrected=corrected.get(id(one))) for one in found]
+    return [replace(one, corrected=corrected.get(id(one))) for one in gains]
 
 
-def _p_value(gain: Summary, entry: Entry) -> float | None:
-    record = entry.record
-    if record is None or gain.error is None:
+def _p_value(gain: Summary) -> float | None:
+    if gain.error is None:
         return None
-    units = record["folds"] if record["folds"] > 1 else record["seeds"]
-    return student_p(gain.mean, gain.error, units - 1, sides=2)
+    return student_p(gain.mean, gain.error, gain.units - 1, sides=2)

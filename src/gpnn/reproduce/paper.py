@@ -76,6 +76,6 @@ def figure(
 ) -> Figure | None:
     """Return the published figure of a cell: from this table, else from another table with it."""
     wanted = (dataset, method, base, scheme, interactions)
-    found = [c for c in cells() if c.names == wanted and c.setting == setting]
-    here = [c for c in found if c.table == table]
-    return next((c.figure for c in (*here, *found)), None)
+    matches = [c for c in cells() if c.names == wanted and c.setting == setting]
+    here = [c for c in matches if c.table == table]
+    return next((c.figure for c in (*here, *matches)), None)

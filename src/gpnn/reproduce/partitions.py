@@ -28,13 +28,13 @@ QUICK_GRAPHS = 500
 def places(only: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Return (dataset, scheme) pairs of the paper's table that match ``dataset/*/scheme``."""
     every = [(row["dataset"], row["scheme"]) for row in published("partitions")]
-    found = [place for place in every if not only or any(_fits(p, place) for p in only)]
-    if not found:
+    selected = [place for place in every if not only or any(_fits(p, place) for p in only)]
+    if not selected:
         names = ", ".join(dict.fromkeys(dataset for dataset, _ in every))
         raise InputError(
-            f"Nothing is called {' or '.join(only)}. Give dataset/*/scheme; datasets are {names}."
+            f"Nothing matches {' or '.join(only)}. Give dataset/*/scheme; datasets are {names}."
         )
-    return found
+    return selected
 
 
 def _fits(pattern: str, place: tuple[str, str]) -> bool:
@@ -74,18 +74,18 @@ def _count(dataset: str, scheme: str, quick: bool, data: str | None) -> Record:
     graphs = _graphs(dataset, data, quick)
     began = time.perf_counter()
     cut = partition(graphs, scheme)
-    found = cut.statistics()
+    stats = cut.statistics()
     return {
         "key": key(dataset, scheme, quick),
         "protocol": "partition",
         "dataset": dataset,
         "scheme": scheme,
         "quick": quick,
-        "graphs": found.graphs,
+        "graphs": stats.graphs,
         "vertices": graphs.num_nodes,
-        "partitions": found.partitions,
-        "cross_edges": found.cross_edges,
-        "within_edges": found.within_edges,
+        "partitions": stats.partitions,
+        "cross_edges": stats.cross_edges,
+        "within_edges": stats.within_edges,
         "parts": cut.labels,
         "sizes": cut.sizes.tolist(),
         "seconds": round(time.perf_counter() - began, 3),

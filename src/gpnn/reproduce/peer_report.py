@@ -2,44 +2,63 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ..data.tasks import higher_is_better
 from ..errors import InputError
-from .jobs import NAMES
+from ..options import Flag, Whole
+from ..schema import Anything, ListOf, Maybe, Table, Text, read_json
+from .jobs import NAMES, Row
+from .page_cells import NONE
 from .report import QUICK, below, made_with, overview, protocols_of
-from .results import Entry, Part, used
+from .results import Part, used
 
-__all__ = ["BREC", "points", "read_brec", "to_markdown"]
+__all__ = ["BREC", "STEPS", "points", "read_brec", "read_steps", "to_markdown"]
 
-BREC = "brec.json"
-"""File in the folder of the records with the output of
-``gpnn expressivity brec --realised --json``."""
+BREC, STEPS = "brec.json", "steps.json"
+"""Files in the folder of the records, with the output of
+``gpnn expressivity brec --realised --json`` and of ``gpnn bench peers --json``."""
 
-NONE = "—"
 _LEGEND = """\
 Accuracy and ROC-AUC in per cent, mean absolute error as it is: mean ± standard deviation, the
 published figure in brackets. All methods have the same encoder, head, training loop and protocol;
 the recipes are in the pages of the tables.
 """
 _COSTS = """\
-*Epoch* is the time of one epoch of one network, trained beside the others of its job, measuring
-included; *prepare* is all that has to be done before the first step, once per job; *memory* is the
-most that a job took on the GPU, for all its networks together.
+Time and memory of a training step of one network, of all methods in one process on one device
+({device}): `gpnn bench peers --json > steps.json`. {layers} layers, width {hidden} for all methods;
+the recipes of the tables differ from that for some. *Prepare* is what a method computes once for
+all graphs of the workload. GIN = 1.
+"""
+_NO_COSTS = """\
+Not measured: `gpnn bench peers --json > steps.json`, in the folder of this page, measures all
+methods in one process on one device. Then write the page again with `--minutes 0`.
 """
 _POWER = """\
-Pairs of BREC (400) that a network distinguishes, as drawn and trained, and those that the exact
-refinement of the same power distinguishes, where one is known.
+Pairs of BREC (400) that a network distinguishes, as drawn (*untrained*) and *trained*, by category
+for the latter. *Published*: of the method's own code with its own settings, trained (Wang and Zhang
+2024); for KP-GNN K = 8, and distances inside the peripheral subgraph are read too. *Bound*: what
+an exact refinement of at least the same power distinguishes, where one is known: 1-WL for GIN, 3-WL
+for PPGN, and for ESAN and GIN-AK+ as long as there is a subgraph per vertex (Frasca et al. 2022).
 """
 
 
 def to_markdown(
-    parts: Sequence[Part], brec: dict[str, Any] | None, command: str, quick: bool = False
+    parts: Sequence[Part],
+    brec: dict[str, Any] | None,
+    steps: dict[str, Any] | None,
+    costs: Sequence[str],
+    command: str,
+    quick: bool = False,
 ) -> str:
-    """Return the page; ``brec`` is the result of :func:`read_brec`."""
+    """Return the page.
+
+    Args:
+        brec, steps: the results of :func:`read_brec` and :func:`read_steps`.
+        costs: lines with the tables of ``steps``.
+    """
     title = "# peers: every method of the paper's tables in one harness"
     lines = [title + " (QUICK)" * quick, "", *([QUICK, ""] if quick else [])]
     lines += [f"Made by `{command}` from `runs.jsonl`. {made_with(used(parts))}", "", _LEGEND]
@@ -48,57 +67,129 @@ def to_markdown(
         lines += overview([part for part in parts if part.protocol == protocol])
     lines += [] if quick else below(parts)
     lines += _missing(parts)
-    lines += ["## Cost", "", _COSTS]
-    for part in _one_per_job(parts):
-        lines += _costs(part)
+    lines += ["## Cost", "", *_costs(steps), *costs]
     lines += _power(brec)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def read_brec(folder: Path) -> dict[str, Any] | None:
     """Read the counts of distinguished pairs; ``None`` if there is no such file."""
-    path = folder / BREC
+    brec = _read(folder / BREC, "gpnn expressivity brec --realised --json", _BREC)
+    if brec is not None and brec["pairs"] != PAIRS:
+        raise InputError(
+            f"{folder / BREC} has {brec['pairs']} pairs of BREC, not {PAIRS}. Measure it "
+            "again without --category."
+        )
+    return brec
+
+
+def read_steps(folder: Path) -> dict[str, Any] | None:
+    """Read the cost of a step of every method; ``None`` if there is no such file."""
+    steps = _read(folder / STEPS, "gpnn bench peers --json", _STEPS)
+    if steps is not None and (steps["quick"] or steps["replicas"] != 1):
+        raise InputError(
+            f"{folder / STEPS} was measured with --quick or several replicas. Measure it again "
+            "without them."
+        )
+    return steps
+
+
+def _read(path: Path, command: str, rule: Table) -> dict[str, Any] | None:
+    """Read the output of a command."""
     if not path.is_file():
         return None
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        names = ("test", "distinguished", "untrained", "exact", "by_category")
-        if found["suite"] != "brec" or any(n not in row for row in found["results"] for n in names):
-            raise KeyError("results of networks")
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path} is not what 'gpnn expressivity brec --realised --json' writes ({error}). "
-            "Write it again, or remove it."
-        ) from None
-    content: dict[str, Any] = found
+    content: dict[str, Any] = read_json(path, rule, f"Write it again with '{command}'.")
     return content
 
 
-def points(parts: Sequence[Part]) -> dict[str, list[tuple[str, float, float, float]]]:
-    """Return, by dataset, (method, seconds per epoch of one network, error, its deviation) of all
-    measured methods. The protocol with the most methods is used; ``tu-nested`` wins ties."""
-    found: dict[str, tuple[str, list[tuple[str, float, float, float]]]] = {}
-    for part in _one_per_job(parts)[::-1]:
-        own = []
+PAIRS = 400
+"""Pairs of BREC."""
+_BREC = Table(
+    {
+        "pairs": Whole(0),
+        "results": ListOf(
+            Table(
+                {
+                    "test": Text(),
+                    "exact": Maybe(Whole(0)),
+                    **{name: Whole(0) for name in ("untrained", "distinguished")},
+                    "by_category": Table(more=Whole(0)),
+                    "unreliable": Whole(0),
+                },
+                {
+                    "refused": ListOf(Whole(0)),
+                    **{name: Maybe(Whole(0)) for name in ("published", "bound")},
+                },
+                more=Anything(),
+            ),
+            least=1,
+        ),
+    },
+    more=Anything(),
+)
+_STEPS = Table(
+    {
+        "rows": ListOf(
+            Table({name: Text() for name in ("workload", "method", "model")}, more=Anything())
+        ),
+        "workloads": Table(more=Text()),
+        "device": Text(),
+        "quick": Flag(),
+        **{name: Whole(1) for name in ("layers", "hidden", "replicas")},
+    },
+    more=Anything(),
+)
+
+
+def points(
+    parts: Sequence[Part], steps: dict[str, Any] | None
+) -> dict[str, list[tuple[str, float, float, float]]]:
+    """Return, by dataset, (method, time of a step with GIN = 1, error, its deviation) of all
+    measured methods. ``tu-1``, which chooses the epoch on test samples, is used where no peer is
+    measured under another protocol. Datasets without a measured peer are left out."""
+    best: dict[str, tuple[str, list[tuple[str, float, float, float]]]] = {}
+    for part in sorted(_one_per_job(parts), key=lambda part: part.protocol == "tu-1"):
+        times = _step_times(part.column.dataset, steps)
+        own, peers = [], 0
         for entry in part.entries:
-            measured, record = entry.measured, entry.record
-            if measured is None or record is None:
+            measured, record, method = entry.measured, entry.record, _method(entry.row)
+            if measured is None or record is None or method not in times:
                 continue
             up = higher_is_better(record["metric"])
             error = 100 - measured.mean if up else measured.mean
-            own.append((entry.row.title, _epoch(record), error, measured.std or 0.0))
-        if len(own) > len(found.get(part.title, ("", []))[1]):
-            found[part.title] = part.protocol, own
-    return {f"{name} ({how})": own for name, (how, own) in reversed(found.items())}
+            own.append((entry.row.title, times[method], error, measured.std or 0.0))
+            peers += entry.row.peer
+        if peers:
+            best.setdefault(part.title, (part.protocol, own))
+    chosen_on = {"tu-1": "tu-1: epoch chosen on test"}
+    order = dict.fromkeys(part.title for part in parts if part.title in best)
+    return {
+        f"{name} ({chosen_on.get(best[name][0], best[name][0])})": best[name][1] for name in order
+    }
+
+
+def _step_times(dataset: str, steps: dict[str, Any] | None) -> dict[str, float]:
+    """Return the time of a step of every method on the workload that is like a dataset."""
+    if steps is None:
+        return {}
+    like = "imdb" if dataset in ("IMDB-BINARY", "PROTEINS") else "molecules"
+    return {
+        row["method"]: float(row["seconds_ratio"])
+        for row in steps["rows"]
+        if row["workload"].startswith(like) and row.get("seconds_ratio") is not None
+    }
+
+
+def _method(row: Row) -> str:
+    """The name of a model in ``gpnn bench peers``; "" for a widened base, which is not there."""
+    if row.gpnn:
+        return "gpnn linear"
+    return "" if row.wide else NAMES.get(row.base, row.base)
 
 
 def _one_per_job(parts: Sequence[Part]) -> list[Part]:
     """Drop ``tu-2``, which shares its training with ``tu-1``."""
     return [part for part in parts if part.protocol != "tu-2"]
-
-
-def _epoch(record: dict[str, Any]) -> float:
-    return float(record["seconds"] / record["recipe"]["epochs"] / record["replicas"])
 
 
 def _missing(parts: Sequence[Part]) -> list[str]:
@@ -112,39 +203,25 @@ def _missing(parts: Sequence[Part]) -> list[str]:
     return [f"Quoted and not measured: {', '.join(names)}.", ""] if names else []
 
 
-def _costs(part: Part) -> list[str]:
-    rows = [_cost(entry) for entry in part.entries if entry.record is not None]
-    if not rows:
-        return []
-    head = "| method | epoch, ms | prepare, s | memory, MB | parameters | networks |"
-    return [f"### {part.title}, {part.protocol}", "", head, f"|---{'|---:' * 5}|", *rows, ""]
-
-
-def _cost(entry: Entry) -> str:
-    record = entry.record
-    assert record is not None
-    memory = record["about"].get("memory_bytes")
-    cells = [
-        entry.row.title,
-        f"{1e3 * _epoch(record):.2f}",
-        f"{record['about'].get('prepare_seconds', 0.0):.1f}",
-        NONE if memory is None else f"{memory / 1e6:,.0f}",
-        f"{record['parameters']:,}",
-        str(record["replicas"]),
-    ]
-    return f"| {' | '.join(cells)} |"
+def _costs(steps: dict[str, Any] | None) -> list[str]:
+    if steps is None:
+        return [_NO_COSTS]
+    return [_COSTS.format(**{name: steps[name] for name in ("device", "layers", "hidden")})]
 
 
 def _power(brec: dict[str, Any] | None) -> list[str]:
     if brec is None:
         return []
     categories = list(brec["results"][0]["by_category"])
-    head = ["method", "exact", "untrained", "trained", *categories, "unreliable", "refused"]
+    head = ["method", "published", "bound", "untrained", "trained", *categories, "unreliable"]
+    head.append("refused")
     lines = ["## BREC", "", _POWER, f"| {' | '.join(head)} |", f"|---{'|---:' * (len(head) - 1)}|"]
     for row in brec["results"]:
-        exact = NONE if row["exact"] is None else str(row["exact"])
-        cells = [row["test"], exact, str(row["untrained"]), f"**{row['distinguished']}**"]
+        bound = row.get("bound") if row["exact"] is None else row["exact"]
+        cells = [row["test"]]
+        cells += [NONE if one is None else str(one) for one in (row.get("published"), bound)]
+        cells += [str(row["untrained"]), f"**{row['distinguished']}**"]
         cells += [str(row["by_category"].get(name, 0)) for name in categories]
-        cells += [str(row.get("unreliable", 0)), str(len(row.get("refused", [])))]
+        cells += [str(row["unreliable"]), str(len(row.get("refused", [])))]
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, ""]

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from .. import __version__
+from .. import RESULTS, __version__
 
 __all__ = ["commit", "versions"]
 
@@ -17,14 +17,15 @@ _DISTRIBUTIONS = ("torch", "torch_geometric", "numpy")
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of gpnn, torch, PyG, NumPy and Python."""
-    found = {"gpnn": __version__}
+    """Return the versions of gpnn, torch, PyG, NumPy and Python; ``results`` is
+    :data:`gpnn.RESULTS`."""
+    installed = {"gpnn": __version__, "results": RESULTS}
     for name in _DISTRIBUTIONS:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found | {"python": platform.python_version()}
+    return installed | {"python": platform.python_version()}
 
 
 @cache
@@ -37,9 +38,9 @@ def commit() -> str:
     package = Path(__file__).resolve().parents[1]
     if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
         return f"gpnn {__version__}"
-    found = _git(package, "rev-parse", "--short=12", "HEAD")
+    revision = _git(package, "rev-parse", "--short=12", "HEAD")
     changed = _git(package, "status", "--porcelain", "--", ".")
-    return f"{found}{'+' if changed else ''}" if found else f"gpnn {__version__}"
+    return f"{revision}{'+' if changed else ''}" if revision else f"gpnn {__version__}"
 
 
 def _git(folder: Path, *words: str) -> str | None:

@@ -153,7 +153,7 @@ class Recipe:
                 raise InputError(f"{name} must be text; got {getattr(self, name)!r}.")
         check_options(self, (), {"warmup": Whole(0, self.epochs - 1)})
         if self.cosine and self.halve_every:
-            raise InputError("cosine does not go with halve_every. Set halve_every = 0.")
+            raise InputError("cosine cannot be used with halve_every. Set halve_every = 0.")
         object.__setattr__(self, "title", self.title or self.name)
         refuse_unknown(self.bases, "bases", {"gin", "gcn", "gat", "sage", *PEERS.values()})
         for base, changes in self.bases.items():
@@ -254,13 +254,13 @@ def _read(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
         raise InputError(f"{path}: extends = {parent!r} names no recipe. Give a plain name.")
     with resources.as_file(resources.files(__package__) / "recipes") as folder:
         places = (path.with_name(f"{parent}.toml"), folder / f"{parent}.toml")
-        found = [place for place in places if place.is_file() and place not in (*seen, path)]
-        if not found:
+        files = [place for place in places if place.is_file() and place not in (*seen, path)]
+        if not files:
             raise InputError(
-                f"{path}: extends = {parent!r} leads nowhere: no other {parent}.toml lies beside "
+                f"{path}: extends = {parent!r} was not found: no other {parent}.toml lies beside "
                 f"it, and the package has no such recipe. It has {', '.join(list_recipes())}."
             )
-        return _over(_read(found[0], (*seen, path)), content)
+        return _over(_read(files[0], (*seen, path)), content)
 
 
 def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

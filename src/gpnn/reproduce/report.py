@@ -7,11 +7,11 @@ from dataclasses import fields
 from typing import Any
 
 from ..text import markdown
-from .gains import LEVEL, RIVALS, Gain, gains_of
-from .paper import Figure
-from .protocols import Summary, get_protocol
+from .gain_report import gain_overview, significant
+from .page_cells import NONE, gain_text, head_of, line, mean_and_spread, number
+from .protocols import get_protocol
 from .recipe import PEERS, Recipe
-from .results import Entry, Part, deviations, shortfall, used
+from .results import Entry, Part, deviations, shortfall, used, version_of
 from .tables import CONTROLS, OWN, TABLES
 
 __all__ = ["QUICK", "below", "made_with", "overview", "protocols_of", "spent", "to_markdown"]
@@ -20,14 +20,16 @@ QUICK = (
     "**QUICK: a small sample (few graphs, folds, seeds and epochs, a narrow network) that shows "
     "that the table runs from end to end. Its figures mean nothing.**"
 )
-NONE = "—"
+MARK = " †"
 _LEGEND = """\
 *Measured* and *paper* are mean ± standard deviation; *s.e.* is the standard error of the measured
 mean. *Difference* is measured less paper in units of the combined standard deviation,
 √(s₁² + s₂²): below 0 is better for errors, above 0 for the others. *Gain* is the mean difference to
-the base GNN on the same folds and seeds, ± its standard error: over the base at the same width, and
-over the base widened to as many parameters; positive is better, for errors too. An empty cell (—)
-was not measured, or is not in the paper. `tu-nested` has no published figure.
+the base GNN on the same folds and seeds, ± its standard error, corrected for folds and splits that
+share training samples (Nadeau and Bengio 2003): over the base at the same width, and over the base
+widened to as many parameters; positive is better, for errors too. An empty cell (—) was not
+measured, or is not in the paper, or, for gains, the two models were trained by different versions
+of gpnn. `tu-nested` has no published figure.
 """
 
 
@@ -37,90 +39,31 @@ def to_markdown(table: str, parts: Sequence[Part], command: str, quick: bool = F
     lines = [f"# {table}: {TABLES[table]}{' (QUICK)' if quick else ''}", ""]
     if quick:
         lines += [QUICK, ""]
-    lines += _gains(parts) if table in OWN else []
+    lines += gain_overview(parts) if table in OWN else []
     lines += [f"Made by `{command}` from `runs.jsonl`. {made_with(records)}", ""]
     lines += ["Accuracy and ROC-AUC in per cent; mean absolute error as it is. " + _LEGEND]
     lines += protocols_of(parts)
     lines += _controls(table)
     for protocol in dict.fromkeys(part.protocol for part in parts):
         lines += overview([part for part in parts if part.protocol == protocol])
+    lines += [] if quick or table in OWN else significant(parts)
     lines += [] if quick else below(parts)
     for dataset in dict.fromkeys(part.column.dataset for part in parts):
         lines += _details([part for part in parts if part.column.dataset == dataset])
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _gains(parts: Sequence[Part]) -> list[str]:
-    """Summarise where GPNN improves the results, in a sentence and a table at the top."""
-    gains = gains_of(parts)
-    head = ["dataset", "model", *(f"gain over {name} (p)" for name in RIVALS.values())]
-    lines = [_verdict(parts, gains), "", *_rule(head)]
-    for part in parts:
-        for entry in part.entries:
-            own = {one.rival: one for one in gains if one.entry is entry}
-            if own:
-                cells = [_tested(own.get(rival), part.digits) for rival in RIVALS]
-                lines.append(_line([part.title, entry.row.title, *cells]))
-    note = (
-        "Gains are mean ± standard error, positive is better; p-values of paired tests, after "
-        f"Holm's correction for all of this table. Bold: p below {LEVEL:g}."
-    )
-    return [*lines, "", note, ""]
-
-
-def _verdict(parts: Sequence[Part], gains: Sequence[Gain]) -> str:
-    """State where the partition improves on the widened base and, if it was trained, on GPNN with
-    one part."""
-    pays, adds_nothing, open_ = [], [], []
-    for part in parts:
-        own = [
-            one
-            for one in gains
-            if one.part is part and one.rival != "over_base" and one.entry.row.scheme != "trivial"
-        ]
-        best = [one for one in own if one.established and one.gain.mean > 0]
-        if any(entry.record is None for entry in part.entries) or not own:
-            open_.append(part.title)
-        elif {one.rival for one in best} == {one.rival for one in own}:
-            pays.append(part.title)
-        else:
-            adds_nothing.append(part.title)
-    words = []
-    if pays:
-        words.append(f"The partition pays on {_and(pays)}.")
-    if adds_nothing:
-        words.append(f"On {_and(adds_nothing)} the partition adds nothing that is established.")
-    if open_:
-        words.append(f"Not all models are trained yet on {_and(open_)}.")
-    return " ".join(words)
-
-
-def _and(names: Sequence[str]) -> str:
-    return "; ".join(names) if any("," in name for name in names) else ", ".join(names)
-
-
-def _tested(held: Gain | None, digits: int) -> str:
-    if held is None:
-        return NONE
-    p = "" if held.corrected is None else f" ({_p(held.corrected)})"
-    text = f"{_gain(held.gain, digits)}{p}"
-    return f"**{text}**" if held.established else text
-
-
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
-
-
 def made_with(records: Iterable[dict[str, Any]]) -> str:
     """Describe commits, devices and versions of the records in one sentence."""
-    held = list(records)
-    if not held:
+    runs = list(records)
+    if not runs:
         return "No run is finished yet."
-    commits = ", ".join(f"`{name}`" for name in sorted({r["commit"] for r in held}))
-    devices = ", ".join(sorted({r["device"] for r in held if "device" in r}))
-    tools = sorted({f"{k} {v}" for r in held for k, v in r["versions"].items()})
+    commits = ", ".join(f"`{name}`" for name in sorted({r["commit"] for r in runs}))
+    devices = ", ".join(sorted({r["device"] for r in runs if "device" in r}))
+    named = {item for r in runs for item in r["versions"].items() if item[0] != "results"}
+    tools = sorted(f"{name} {number}" for name, number in named)
     on = f"; device {devices}" if devices else ""
-    return f"{len(held)} records; commit {commits}{on}; {', '.join(tools)}; {spent(held)}."
+    return f"{len(runs)} records; commit {commits}{on}; {', '.join(tools)}; {spent(runs)}."
 
 
 def spent(records: Iterable[dict[str, Any]]) -> str:
@@ -132,8 +75,8 @@ def spent(records: Iterable[dict[str, Any]]) -> str:
 
 
 def _controls(table: str) -> list[str]:
-    held = CONTROLS.get(table, {})
-    return [f"- `{row.title}`, not in the paper: {use}.\n" for row, use in held.items()]
+    controls = CONTROLS.get(table, {})
+    return [f"- `{row.title}`, not in the paper: {use}.\n" for row, use in controls.items()]
 
 
 def protocols_of(parts: Sequence[Part]) -> list[str]:
@@ -147,20 +90,41 @@ def protocols_of(parts: Sequence[Part]) -> list[str]:
 
 
 def overview(parts: Sequence[Part]) -> list[str]:
-    """Return a table of methods by datasets: measured figures, the paper's figures in brackets."""
+    """Return a table of methods by datasets: measured figures, the paper's figures in brackets.
+    Figures by another version of gpnn than that of the dataset's first row are marked."""
     titles = list(dict.fromkeys(entry.row.title for part in parts for entry in part.entries))
     head = ["method", *(markdown(part.title) for part in parts)]
-    lines = [f"## {parts[0].protocol}", "", *_warning(parts[0].protocol), *_rule(head)]
+    lines = [f"## {parts[0].protocol}", "", *_warning(parts[0].protocol), *head_of(head)]
+    others: set[str] = set()
     for title in titles:
         cells = [title]
         for part in parts:
             entry = next((e for e in part.entries if e.row.title == title), None)
-            shown = NONE if entry is None else _pair(entry.measured, part.digits)
-            paper = f" ({_pair(entry.paper, part.digits)})" if entry and entry.paper else ""
-            cells.append(shown + paper)
-        lines.append(_line(cells))
+            shown = NONE if entry is None else mean_and_spread(entry.measured, part.digits)
+            paper = (
+                f" ({mean_and_spread(entry.paper, part.digits)})" if entry and entry.paper else ""
+            )
+            other = "" if entry is None else _other_version(part, entry)
+            others |= {other} - {""}
+            cells.append(shown + MARK * bool(other) + paper)
+        lines.append(line(cells))
     quoted = any(entry.paper for part in parts for entry in part.entries)
-    return [*lines, "", *(["The paper's figures in brackets.", ""] if quoted else [])]
+    notes = ["The paper's figures in brackets."] if quoted else []
+    if others:
+        notes.append(
+            f"†: trained with gpnn {', '.join(sorted(others))}, and the first figure of the "
+            "column with another version: they are not comparable."
+        )
+    return [*lines, "", *([" ".join(notes), ""] if notes else [])]
+
+
+def _other_version(part: Part, entry: Entry) -> str:
+    """Return the version of gpnn that trained a model, if another one trained the dataset's first
+    model."""
+    first = next((one.record for one in part.entries if one.record is not None), None)
+    if first is None or entry.record is None or version_of(first) == version_of(entry.record):
+        return ""
+    return version_of(entry.record)
 
 
 def below(parts: Sequence[Part]) -> list[str]:
@@ -172,7 +136,9 @@ def below(parts: Sequence[Part]) -> list[str]:
             missing = shortfall(entry)
             compared += missing is not None
             if missing is not None and missing > 1:
-                shown = [_pair(held, part.digits) for held in (entry.measured, entry.paper)]
+                shown = [
+                    mean_and_spread(value, part.digits) for value in (entry.measured, entry.paper)
+                ]
                 cells = [
                     part.protocol,
                     markdown(part.title),
@@ -180,7 +146,7 @@ def below(parts: Sequence[Part]) -> list[str]:
                     *shown,
                     f"{missing:.2f}",
                 ]
-                rows.append(_line(cells))
+                rows.append(line(cells))
     if not compared:
         return []
     sentence = (
@@ -188,18 +154,24 @@ def below(parts: Sequence[Part]) -> list[str]:
     )
     lines = ["## Below the paper", "", f"{sentence} more than one combined standard deviation.", ""]
     head = ["protocol", "dataset", "method", "measured", "paper", "deviations"]
-    return [*lines, *(_rule(head) if rows else ()), *rows, *([""] if rows else ())]
+    return [*lines, *(head_of(head) if rows else ()), *rows, *([""] if rows else ())]
 
 
 def _details(parts: Sequence[Part]) -> list[str]:
     head = ["protocol", "method", "measured", "s.e.", "paper", "difference", "gain over base"]
     head += ["gain over wide base", "parameters", "folds × seeds"]
-    lines = [f"## {markdown(parts[0].title)}", "", *_recipes(parts[0]), "", *_rule(head)]
+    lines = [f"## {markdown(parts[0].title)}", "", *_recipes(parts[0]), "", *head_of(head)]
     for part in parts:
-        lines += [_line(_detail(part, entry)) for entry in part.entries]
+        lines += [line(_detail(part, entry)) for entry in part.entries]
         for name, figure in part.quoted:
-            cells = [part.protocol, f"{name} (quoted)", NONE, NONE, _pair(figure, part.digits)]
-            lines.append(_line([*cells, *[NONE] * (len(head) - len(cells))]))
+            cells = [
+                part.protocol,
+                f"{name} (quoted)",
+                NONE,
+                NONE,
+                mean_and_spread(figure, part.digits),
+            ]
+            lines.append(line([*cells, *[NONE] * (len(head) - len(cells))]))
     warnings = [line for part in parts for line in _warning(part.protocol)]
     return [*lines, "", *warnings]
 
@@ -243,12 +215,12 @@ def _detail(part: Part, entry: Entry) -> list[str]:
     return [
         part.protocol,
         entry.row.title,
-        _pair(measured, digits),
-        _number(measured.error if measured else None, digits),
-        _pair(entry.paper, digits),
+        mean_and_spread(measured, digits),
+        number(measured.error if measured else None, digits),
+        mean_and_spread(entry.paper, digits),
         NONE if away is None else f"{round(away, 2) + 0.0:+.2f}",
-        _gain(entry.over_base, digits),
-        _gain(entry.over_wide, digits),
+        gain_text(entry.over_base, digits),
+        gain_text(entry.over_wide, digits),
         NONE if record is None else f"{record['parameters']:,}",
         NONE if record is None else f"{record['folds']} × {record['seeds']}",
     ]
@@ -257,29 +229,3 @@ def _detail(part: Part, entry: Entry) -> list[str]:
 def _warning(protocol: str) -> list[str]:
     warning = get_protocol(protocol).warning
     return [f"> {warning}", ""] if warning else []
-
-
-def _rule(head: Sequence[str]) -> list[str]:
-    return [_line(head), f"|{'---|' * len(head)}"]
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _pair(held: Summary | Figure | None, digits: int) -> str:
-    if held is None:
-        return NONE
-    spread = f" ± {_number(held.std, digits)}" if held.std is not None else ""
-    return _number(held.mean, digits) + spread
-
-
-def _gain(held: Summary | None, digits: int) -> str:
-    if held is None:
-        return NONE
-    spread = f" ± {_number(held.error, digits)}" if held.error is not None else ""
-    return f"{round(held.mean, digits) + 0.0:+.{digits}f}{spread}"
-
-
-def _number(value: float | None, digits: int) -> str:
-    return NONE if value is None else f"{value:.{digits}f}"

@@ -15,7 +15,7 @@ from .recipe import Recipe
 from .run_job import record_key
 from .tables import NOTHING, Additions, Column, columns, make_job
 
-__all__ = ["Entry", "Part", "collect", "deviations", "gain", "shortfall", "used"]
+__all__ = ["Entry", "Part", "collect", "deviations", "gain", "shortfall", "used", "version_of"]
 
 Record = dict[str, Any]
 SETTINGS = {"tu-1": "1", "tu-2": "2"}
@@ -109,19 +109,19 @@ def _part(
 ) -> Part:
     rule, dataset = get_protocol(protocol), column.dataset
     jobs = {row: make_job(dataset, row, rule.family, quick, recipes, table) for row in column.rows}
-    found = {row: records.get(record_key(job, rule)) for row, job in jobs.items()}
+    finished = {row: records.get(record_key(job, rule)) for row, job in jobs.items()}
     entries = [
         Entry(
             row,
-            found[row],
+            finished[row],
             _published(table, protocol, dataset, row),
-            gain(found[row], found.get(row.plain)) if row.gpnn else None,
-            gain(found[row], _wide(found, row)) if row.gpnn else None,
-            gain(found[row], found.get(one_part)) if one_part != row and row.gpnn else None,
+            *(
+                gain(finished[row], other, rule.overlap_of(finished[row]))
+                for other in _rivals(finished, row)
+            ),
         )
         for row in column.rows
-        if not row.peer or found[row] is not None
-        for one_part in [replace(row, scheme="trivial")]
+        if not row.peer or finished[row] is not None
     ]
     setting = SETTINGS.get(protocol, "")
     quoted = []
@@ -129,12 +129,21 @@ def _part(
         measured = {entry.row.base for entry in entries}
         unseen = [name for name in column.quoted if name not in measured]
         seen = ((name, figure(table, setting, dataset, name)) for name in unseen)
-        quoted = [(name, held) for name, held in seen if held is not None]
+        quoted = [(name, value) for name, value in seen if value is not None]
     own = table == "tuned"
     shared = {
         row.title if own else row.base: jobs[row].recipe for row in (entry.row for entry in entries)
     }
     return Part(column, protocol, shared, tuple(entries), tuple(quoted))
+
+
+def _rivals(found: Mapping[Row, Record | None], row: Row) -> tuple[Record | None, ...]:
+    """The models that a GPNN is compared with: its base, its base with as many parameters, GPNN on
+    one part."""
+    if not row.gpnn:
+        return None, None, None
+    one_part = replace(row, scheme="trivial")
+    return found.get(row.plain), _wide(found, row), found.get(one_part) if one_part != row else None
 
 
 def _wide(found: Mapping[Row, Record | None], row: Row) -> Record | None:
@@ -154,14 +163,19 @@ def _published(table: str, protocol: str, dataset: str, row: Row) -> Figure | No
     return figure(table, setting, dataset, "GPNN", base, row.scheme, row.interactions)
 
 
-def gain(record: Record | None, other: Record | None) -> Summary | None:
-    """Return the gain of a model over another, from the differences of every fold and seed.
+def gain(record: Record | None, other: Record | None, overlap: float = 0.0) -> Summary | None:
+    r"""Return the gain of a model over another, from the differences of every fold and seed.
 
-    Positive is better, for errors too. The standard error comes from the folds, each averaged over
-    its seeds (seeds of one fold share their test part), or from the seeds if there is one fold.
-    Models that were trained on different data are not compared.
+    Positive is better, for errors too. The standard error comes from the n folds, each averaged
+    over its seeds (seeds of one fold share their test part), or from the seeds if there is one
+    fold. Folds share training samples, so their differences are correlated; with r = ``overlap``,
+    the test samples per training sample, the squared standard error is
+    :math:`(1/n + r)\,\mathrm{var}` (Nadeau and Bengio 2003). Models that were trained on different
+    data, or by different versions of gpnn, are not compared.
     """
-    if record is None or other is None or record.get("data") != other.get("data"):
+    if record is None or other is None:
+        return None
+    if record.get("data") != other.get("data") or version_of(record) != version_of(other):
         return None
     factor = unit(record["metric"]) * (1 if higher_is_better(record["metric"]) else -1)
     values = {(one["fold"], one["seed"]): one["value"] for one in other["values"]}
@@ -170,7 +184,16 @@ def gain(record: Record | None, other: Record | None) -> Summary | None:
         for one in record["values"]
         if (place := (one["fold"], one["seed"])) in values
     ]
-    return summarise(pairs) if pairs else None
+    if not pairs:
+        return None
+    summary = summarise(pairs)
+    return replace(summary, error=_times(math.sqrt(1 + summary.units * overlap), summary.error))
+
+
+def version_of(record: Record) -> str:
+    """Return the version of gpnn whose results a record has (:data:`gpnn.RESULTS`)."""
+    versions = record["versions"]
+    return str(versions.get("results", versions.get("gpnn")))
 
 
 def deviations(measured: Summary | None, paper: Figure | None) -> float | None:

@@ -20,6 +20,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from ..lock import locked
 from ..train.device import pick_device
 from ..train.halving import PIECE, OutOfTime
@@ -108,7 +110,7 @@ class PreparedJob:
         setup, options: the state shared by all replicas, and the fields of the network.
         replicas: all models.
         schedule: the training schedule.
-        resident: whether batches will be assembled on the device.
+        device: where they are trained.
         first: the first piece, if it was staged in advance and is not yet taken.
     """
 
@@ -116,16 +118,19 @@ class PreparedJob:
     options: dict[str, Any]
     replicas: Replicas
     schedule: Schedule
-    resident: bool = False
+    device: torch.device
     first: Staged | None = None
+
+    @property
+    def resident(self) -> bool:
+        """Whether batches are assembled on the device."""
+        return uses_resident(self.setup, self.device)
 
     @cached_property
     def piece(self) -> int:
         """Maximum number of replicas in a piece."""
-        if not self.resident:
-            return PIECE
         models = list(self.replicas.values())
-        return min(PIECE, most_replicas(self.setup, models, self.schedule))
+        return min(PIECE, most_replicas(self.setup, models, self.schedule, self.device))
 
     @cached_property
     def pieces(self) -> list[list[Member]]:
@@ -153,8 +158,7 @@ def prepare_job(job: Job, data: str | None = None, device: str = "auto") -> Prep
     options = sized_options(samples, job)
     replicas = family(job.family)[0].replicas(samples, job.recipe, job.quick, data)
     setup = set_up(samples, options, list(replicas.values()))
-    on_device = uses_resident(setup, pick_device(device))
-    return PreparedJob(setup, options, replicas, job.recipe.schedule(), on_device)
+    return PreparedJob(setup, options, replicas, job.recipe.schedule(), pick_device(device))
 
 
 def prepare_ahead(
@@ -196,7 +200,7 @@ def _train(
             return progress((number + share) / count if share else 0.0)
 
         folder = _folder(runs, job, prepared, number)
-        curves.append(_train_piece(runs, prepared, number, folder, device, report, began))
+        curves.append(_train_piece(runs, prepared, number, folder, report, began))
         began = time.perf_counter()
     facts = {
         "model": prepared.options,
@@ -214,7 +218,6 @@ def _train_piece(
     prepared: PreparedJob,
     number: int,
     folder: Path,
-    device: str,
     progress: Progress,
     began: float,
 ) -> Curves:
@@ -226,12 +229,11 @@ def _train_piece(
         return stored[1]
     if not progress(0.0):
         raise OutOfTime
-    where = pick_device(device)
     staged = prepared.staged(number)
     try:
         trained = train_staged(
             staged,
-            where,
+            prepared.device,
             folder=folder,
             progress=lambda done, total: progress(done / total),
             waited=time.perf_counter() - began,

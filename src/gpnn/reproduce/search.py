@@ -110,7 +110,7 @@ def run_search(
             len(settings), metric, lambda alive, rung: _sets(search, settings, alive, rung), train,
             spread=spread,
         )  # fmt: skip
-        complete = run_rungs(bracket, log, deadline, progress, finished) == len(RUNGS)
+        complete = run_rungs(bracket, log, deadline, progress, finished).complete
         best = _best(log, metric)
         if best is not None:
             write_text(out / BEST, best_recipe(search, best, metric))
@@ -217,13 +217,13 @@ def _sets(
     search: Search, settings: dict[int, dict[str, object]], alive: Sequence[int], rung: int
 ) -> list[list[int]]:
     """Group trials with equal networks and schedules, which are trained side by side."""
-    found: dict[str, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for number in alive:
         recipe = rung_recipe(search, settings[number], rung).to_dict()
         shared = {name: value for name, value in recipe.items() if name not in PER_REPLICA}
-        found.setdefault(key_of(shared), []).append(number)
+        groups.setdefault(key_of(shared), []).append(number)
     size = max(1, PIECE // search.per_trial)
-    return [own[at : at + size] for own in found.values() for at in range(0, len(own), size)]
+    return [own[at : at + size] for own in groups.values() for at in range(0, len(own), size)]
 
 
 def _best(log: TrialLog, metric: str) -> Trial | None:

@@ -65,14 +65,16 @@ class SearchSpace:
     def parse(cls, content: Mapping[str, Any], recipe: Recipe) -> SearchSpace:
         """Parse a table; the recipe checks every value."""
         refuse_unknown(content, "a search space", _FIELDS)
-        found: dict[str, tuple[Any, ...] | Range] = {}
+        dimensions: dict[str, tuple[Any, ...] | Range] = {}
         for name, given in content.items():
-            found[name] = _range(name, given) if isinstance(given, Mapping) else _list(name, given)
-            dimension = found[name]
+            dimensions[name] = (
+                _range(name, given) if isinstance(given, Mapping) else _list(name, given)
+            )
+            dimension = dimensions[name]
             ends = (dimension.low, dimension.high) if isinstance(dimension, Range) else dimension
             for value in ends:
                 replace(recipe, bases={}, **{name: value})
-        return cls(found)
+        return cls(dimensions)
 
     def without(self, *names: str) -> SearchSpace:
         """Return the space without the given fields."""
@@ -81,15 +83,15 @@ class SearchSpace:
     @property
     def _choices(self) -> dict[str, Sequence[Any]] | None:
         """All values of every field, or ``None`` if a field is continuous."""
-        found: dict[str, Sequence[Any]] = {}
+        choices: dict[str, Sequence[Any]] = {}
         for name, choice in self.dimensions.items():
             if isinstance(choice, tuple):
-                found[name] = choice
+                choices[name] = choice
             elif name in _WHOLE:
-                found[name] = range(int(choice.low), int(choice.high) + 1)
+                choices[name] = range(int(choice.low), int(choice.high) + 1)
             else:
                 return None
-        return found
+        return choices
 
     @property
     def size(self) -> float:
@@ -104,13 +106,13 @@ class SearchSpace:
     def draw(self, count: int, seed: int, recipe: Recipe) -> list[dict[str, Any]]:
         """Draw different settings: the recipe's own if the space contains it, then random ones."""
         own = {name: getattr(recipe, name) for name in self.dimensions}
-        found = [own] if self.holds(own) else []
+        settings = [own] if self.holds(own) else []
         rng = random.Random(seed)
-        while len(found) < self.at_most(count):
+        while len(settings) < self.at_most(count):
             values = {name: _draw(name, choice, rng) for name, choice in self.dimensions.items()}
-            if values not in found:
-                found.append(values)
-        return found[:count]
+            if values not in settings:
+                settings.append(values)
+        return settings[:count]
 
     def holds(self, values: Mapping[str, Any]) -> bool:
         """Return whether the space contains a setting."""

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..data.statistics import PAPER, dataset_statistics
+from .page_cells import NONE
 from .paper import published
 from .partitions import key
-from .report import NONE, QUICK, made_with
+from .report import QUICK, made_with
 
 __all__ = ["shares", "to_markdown"]
 
@@ -20,13 +21,13 @@ def shares(
     records: Mapping[str, Record], quick: bool
 ) -> list[tuple[str, str, float | None, float]]:
     """Return (dataset, scheme, measured, paper): cross edges in per cent of all edges."""
-    found = []
+    rows = []
     for row in published("partitions"):
         record = records.get(key(row["dataset"], row["scheme"], quick))
         ours = None if record is None else _share(record["cross_edges"], record["within_edges"])
         theirs = _share(float(row["cross_edges"]), float(row["within_edges"]))
-        found.append((row["dataset"], row["scheme"], ours, theirs))
-    return found
+        rows.append((row["dataset"], row["scheme"], ours, theirs))
+    return rows
 
 
 def to_markdown(
@@ -83,18 +84,18 @@ def _line(row: Mapping[str, str], record: Record | None) -> str:
 
 
 def _dataset(name: str, data: str | None) -> str:
-    paper, found = PAPER[name], dataset_statistics(name, data)
+    paper, stats = PAPER[name], dataset_statistics(name, data)
     digits = 0 if paper.graphs == 1 else 2
     cells = [name]
     for what in ("graphs", "nodes", "edges"):
         theirs = getattr(paper, what)
-        ours = NONE if found is None else f"{getattr(found, what):,.{digits * (what != 'graphs')}f}"
+        ours = NONE if stats is None else f"{getattr(stats, what):,.{digits * (what != 'graphs')}f}"
         cells += [ours, f"{theirs:,}"]
-    tasks = NONE if found is None else str(found.classes if found.tasks == 1 else found.tasks)
-    if found is not None and not found.classes:
-        tasks = str(found.tasks)
+    tasks = NONE if stats is None else str(stats.classes if stats.tasks == 1 else stats.tasks)
+    if stats is not None and not stats.classes:
+        tasks = str(stats.tasks)
     note = f" ({paper.note})" if paper.note else ""
-    differs = NONE if found is None else ", ".join(paper.differences(found)) + note
+    differs = NONE if stats is None else ", ".join(paper.differences(stats)) + note
     return f"| {' | '.join([*cells, tasks, str(paper.classes), differs])} |"
 
 

@@ -20,7 +20,7 @@ from ..data.samples import Samples
 from ..data.split import Split
 from ..errors import InputError
 from ..graph.structure import Structure
-from ..train.estimators import GPNNEstimator
+from ..train.base_estimator import GPNNEstimator
 from ..train.search_log import Trial
 from ..train.train_config import TrainConfig
 from .jobs import BASES, Row
@@ -93,7 +93,7 @@ def search_table(
     )
     none = np.zeros(0, np.int64)
     parts = {"train": split.train, "valid": split.valid, "test": none}
-    found = run_search(
+    result = run_search(
         plan,
         folder,
         minutes,
@@ -102,14 +102,14 @@ def search_table(
         finished=finished,
         samples=replace(samples, split=parts),
     )
-    if found.best is None:
+    if result.best is None:
         raise InputError(
             f"No setting could be tried in {minutes:g} minutes. Give more with --minutes, or use "
             "--effort standard."
         )
-    values = dict(found.best.values)
+    values = dict(result.best.values)
     trained = {name: values.pop(name) for name in ("lr",) if name in values}
-    return values, trained, found
+    return values, trained, result
 
 
 Estimator = TypeVar("Estimator", bound=GPNNEstimator)

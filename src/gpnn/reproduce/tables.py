@@ -108,7 +108,7 @@ def columns(table: str, added: Additions = NOTHING) -> list[Column]:
     if table == "peers":
         both = [column for name in _OF_PEERS for column in columns(name)]
         return [replace(column, rows=rows) for column in both if (rows := _beside_peers(column))]
-    held = [cell for cell in cells() if cell.table == table]
+    paper_cells = [cell for cell in cells() if cell.table == table]
     if table == "tuned":
         return [
             Column(table, name, (protocol,), _sorted(dict.fromkeys(tuned_rows(name))), ())
@@ -117,12 +117,12 @@ def columns(table: str, added: Additions = NOTHING) -> list[Column]:
         ]
     if table == "seeds":
         return [Column(table, name, ("tu-nested",), _compared(), ()) for name in _TU]
-    found = [
-        _column(table, dataset, [cell for cell in held if cell.dataset == dataset])
-        for dataset in dict.fromkeys(cell.dataset for cell in held)
+    result = [
+        _column(table, dataset, [cell for cell in paper_cells if cell.dataset == dataset])
+        for dataset in dict.fromkeys(cell.dataset for cell in paper_cells)
     ]
-    found += [_own_column(table, name) for name in added.datasets]
-    return [_with_bases(column, added.bases) for column in found]
+    result += [_own_column(table, name) for name in added.datasets]
+    return [_with_bases(column, added.bases) for column in result]
 
 
 def _beside_peers(column: Column) -> tuple[Row, ...]:
@@ -184,14 +184,14 @@ def _with_bases(column: Column, bases: Sequence[str]) -> Column:
     return replace(column, rows=_sorted(rows))
 
 
-def _column(table: str, dataset: str, held: Sequence[Cell]) -> Column:
+def _column(table: str, dataset: str, published: Sequence[Cell]) -> Column:
     node = table == "node-classification"
-    protocols = ("node",) if node else _PROTOCOLS[held[0].metric]
+    protocols = ("node",) if node else _PROTOCOLS[published[0].metric]
     rows: dict[Row, None] = {}
     quoted: dict[str, None] = {}
     for row in CONTROLS.get(table, ()):
         rows |= dict.fromkeys((row.plain, row.widened, row))
-    for cell in held:
+    for cell in published:
         if cell.method == "GPNN":
             row = Row(cell.base or "GIN", cell.scheme, cell.interactions)
             rows |= dict.fromkeys((row.plain, row.widened, row))
@@ -277,7 +277,7 @@ def jobs_of(
             "Every model of the table tuned has a recipe of its own: leave out --recipe. "
             "docs/experiments.md says how the recipes are found."
         )
-    found = {
+    jobs = {
         job.key: job
         for table in tables
         for column in columns(table, added)
@@ -286,16 +286,16 @@ def jobs_of(
         if not protocols or {family} & {get_protocol(name).family for name in protocols}
         for job in [make_job(column.dataset, row, family, quick, recipes, table)]
     }
-    if only and tables and not found:
-        held = [column for table in tables for column in columns(table, added)]
-        names = list(dict.fromkeys(column.dataset for column in held))
-        methods = dict.fromkeys(row.method for column in held for row in column.rows)
+    if only and tables and not jobs:
+        available = [column for table in tables for column in columns(table, added)]
+        names = list(dict.fromkeys(column.dataset for column in available))
+        methods = dict.fromkeys(row.method for column in available for row in column.rows)
         raise InputError(
-            f"Nothing is called {' or '.join(only)}. Give dataset/method/scheme/interactions, such "
+            f"Nothing matches {' or '.join(only)}. Give dataset/method/scheme/interactions, such "
             f"as {names[0]}/GPNN/core-degree or '*/GIN'. Datasets are {', '.join(names)}; methods "
             f"{', '.join(methods)}, not each with every dataset."
         )
-    return sorted(found.values(), key=lambda job: job.recipe.dataset)
+    return sorted(jobs.values(), key=lambda job: job.recipe.dataset)
 
 
 def selected(column: Column, only: Sequence[str]) -> list[Row]:

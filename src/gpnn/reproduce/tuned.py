@@ -71,11 +71,11 @@ def run_searches(
     on a base GNN. Searches that do not finish within ``minutes`` can be resumed.
     """
     end = None if minutes is None else time.time() + 60 * minutes
-    found: dict[str, Searched] = {}
+    results: dict[str, Searched] = {}
     for name, row in compared_rows(search.row).items():
         recipe, space = search.recipe, search.space
         if row.wide:
-            best = found["GPNN"].best
+            best = results["GPNN"].best
             if best is None or best.parameters is None:
                 break
             recipe = replace(recipe, parameters=best.parameters)
@@ -86,7 +86,7 @@ def run_searches(
         left = None if end is None else (end - time.time()) / 60
         if left is not None and left <= 0:
             break
-        found[name] = run_search(own, out / name, left, **options)
-        if not found[name].complete:
+        results[name] = run_search(own, out / name, left, **options)
+        if not results[name].complete:
             break
-    return found
+    return results

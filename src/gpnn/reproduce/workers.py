@@ -231,7 +231,7 @@ def _on_cluster(
     data = None if settings.data is None else str(Path(settings.data).resolve())
     settings = replace(settings, data=data)
     gpus = gpus_for(settings.device)
-    held: list[ExitStack] = []
+    job_locks: list[ExitStack] = []
     began: dict[int, float] = {}
 
     def tell(number: int, what: str, value: Any) -> None:
@@ -246,7 +246,7 @@ def _on_cluster(
             own = ExitStack()
             if own.enter_context(locked(runs.out / "work" / f"{job.key}.lock", wait=False)):
                 away.append(job)
-                held.append(locks.enter_context(own))
+                job_locks.append(locks.enter_context(own))
             else:
                 busy.append(job)
                 own.close()
@@ -257,7 +257,7 @@ def _on_cluster(
         for number, (ending, curves) in run_tasks(tasks, most, tell):
             job = away[number]
             tell(number, "started", None)
-            held[number].close()
+            job_locks[number].close()
             if ending == "done":
                 path = runs.curves_path(job.key)
                 write_bytes(path, curves)

@@ -46,7 +46,7 @@ def answer_rows(
         scores: predictions of every network, [members, rows, outputs].
     """
     width, intervals = len(answer_header(loaded, level)) - 3, interval_of(loaded, level)
-    found: list[tuple[int, list[Any]]] = [
+    lines: list[tuple[int, list[Any]]] = [
         (one.row, [one.row + 1, one.id, *[None] * width, one.reason]) for one in skipped
     ]
     if scores is not None:
@@ -56,8 +56,8 @@ def answer_rows(
             ends = [values[k] + sign * half for k, (_, _, half) in intervals.items() for sign in
                     (-1, 1)]  # fmt: skip
             answer = [*written(loaded.encoder, values), *rounded(ends), *rounded(apart)]
-            found.append((row, [row + 1, name, *answer, None]))
-    return [line for _, line in sorted(found, key=lambda item: item[0])]
+            lines.append((row, [row + 1, name, *answer, None]))
+    return [line for _, line in sorted(lines, key=lambda item: item[0])]
 
 
 def header_of(encoder: Encoder) -> list[str]:

@@ -81,8 +81,8 @@ def atom_contributions(loaded: Loaded, samples: Samples, output: str | None = No
     names = loaded.encoder.outputs
     if output is not None and output not in names:
         raise InputError(f"The model has no output {output!r}. Choose one of {', '.join(names)}.")
-    found = [_of_network(member, samples) for member in loaded.members]
-    values, full, empty = (torch.stack(parts).mean(0) for parts in zip(*found, strict=True))
+    results = [_of_network(member, samples) for member in loaded.members]
+    values, full, empty = (torch.stack(parts).mean(0) for parts in zip(*results, strict=True))
     if output is not None:
         chosen = torch.full((len(samples.graphs),), names.index(output))
     elif loaded.task.has_classes:

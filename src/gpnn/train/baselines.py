@@ -109,8 +109,8 @@ def _interval(values: Floats) -> list[float]:
 
 def choose_metric(samples: Samples, y: Tensor, scores: Tensor) -> str:
     """ROC-AUC where it is defined, else the metric of the task."""
-    found = _all_metrics(samples, scores, y)
-    return "roc_auc" if "roc_auc" in found else samples.metric
+    metrics = _all_metrics(samples, scores, y)
+    return "roc_auc" if "roc_auc" in metrics else samples.metric
 
 
 def _all_metrics(samples: Samples, scores: Tensor, y: Tensor) -> dict[str, float]:

@@ -15,12 +15,14 @@ class BestEpoch:
 
     An epoch is better if the criterion is higher, or if it is equal and the validation loss is
     lower. After ``patience`` epochs without improvement a replica has stopped: later epochs, while
-    other replicas continue, are ignored. Without a validation part the last epoch is kept.
+    other replicas continue, are ignored. Without a validation part the last epoch is kept. Epochs
+    before ``first`` are not candidates, and no replica stops in them.
 
     Args:
         value: all parameters of all replicas; ``owner``: the replica of every entry.
         buffers: by name, [R, …].
         patience: number of epochs, or ``None`` for no limit.
+        first: the first epoch that may be kept, from 1.
     """
 
     def __init__(
@@ -30,9 +32,10 @@ class BestEpoch:
         buffers: Mapping[str, Tensor],
         replicas: int,
         patience: int | None,
+        first: int = 1,
     ) -> None:
         self.live, self.owner, self.buffers = value, owner, dict(buffers)
-        self.patience = patience
+        self.patience, self.first = patience, first
         device = value.device
         self.value = value.clone()
         self.kept = {name: buffer.clone() for name, buffer in buffers.items()}
@@ -52,6 +55,7 @@ class BestEpoch:
         before, lost = self.key.unbind(1)
         higher = (criterion > before) | ((criterion == before) & (-loss > lost))
         better = torch.where(checked, higher & ~torch.isnan(loss), True) & self.active(epoch - 1)
+        better &= epoch >= self.first
         new = torch.stack([criterion, -loss], 1)
         self.key.copy_(torch.where(better.unsqueeze(1), new, self.key))
         self.epoch.copy_(torch.where(better, epoch, self.epoch))
@@ -64,7 +68,12 @@ class BestEpoch:
         """Which replicas continue after an epoch, [R]."""
         if self.patience is None:
             return torch.ones_like(self.epoch, dtype=torch.bool)
-        return epoch - self.epoch < self.patience
+        return epoch < self.last()
+
+    def last(self) -> Tensor:
+        """The last epoch of every replica if none improves it, with ``patience``, [R]."""
+        assert self.patience is not None
+        return self.epoch.clamp(min=self.first - 1) + self.patience
 
     def state(self) -> dict[str, Tensor]:
         """All tensors that change from epoch to epoch."""

@@ -119,20 +119,27 @@ CALIBRATION = Table(
 
 
 def calibrate(
-    encoder: Encoder, outputs: Tensor, y: Tensor, held: Sequence[NDArray[np.int64]], notes: str = ""
+    encoder: Encoder,
+    outputs: Tensor,
+    y: Tensor,
+    left_out: Sequence[NDArray[np.int64]],
+    notes: str = "",
 ) -> Calibration:
     """Calibrate an ensemble.
 
     Args:
         outputs: of every network, in the units of the targets, [networks, rows, outputs].
-        held: the calibration rows of every network, which choose the epoch of the next network.
+        left_out: the calibration rows of every network, which choose the epoch of the next network.
         notes: a further warning.
     """
     task, count = encoder.task, outputs.shape[-1]
-    rows, networks = np.concatenate(held), len(held)
+    rows, networks = np.concatenate(left_out), len(left_out)
     own, other = (
         torch.cat(
-            [outputs[(k + step) % networks, torch.from_numpy(ids)] for k, ids in enumerate(held)]
+            [
+                outputs[(k + step) % networks, torch.from_numpy(ids)]
+                for k, ids in enumerate(left_out)
+            ]
         ).double()
         for step in (0, 1)
     )
@@ -209,5 +216,5 @@ def _platt(logit: Floats, positive: NDArray[np.bool_]) -> tuple[float, float]:
         z = math.exp(at[0]) * logit + at[1]
         return float((np.logaddexp(0, z) - wanted * z).mean())
 
-    found = minimize(unlikely, np.zeros(2), method="L-BFGS-B", bounds=((-3, 3), (-10, 10))).x
-    return math.exp(found[0]), float(found[1])
+    solution = minimize(unlikely, np.zeros(2), method="L-BFGS-B", bounds=((-3, 3), (-10, 10))).x
+    return math.exp(solution[0]), float(solution[1])

@@ -122,14 +122,14 @@ def explain(
     occurring = games[0].occurring
     outputs = torch.stack([game.outputs for game in games]).mean(0)
     column, name = _output(loaded, outputs[-1], output)
-    found = outputs[:, column].numpy()
+    values = outputs[:, column].numpy()
     rows = zip(
         occurring.tolist(),
         torch.bincount(batch.part, minlength=batch.components.shape[1])[occurring].tolist(),
         batch.components[0, occurring].tolist(),
         torch.stack([game.norms for game in games]).mean(0).tolist(),
         torch.stack([game.shares for game in games]).mean(0).tolist(),
-        shapley(found).tolist(),
+        shapley(values).tolist(),
         strict=True,
     )
     labels = chosen[0].vocabulary.labels
@@ -139,8 +139,8 @@ def explain(
         scheme=loaded.config.structure.scheme,
         output=name,
         kind="value" if _is_number(loaded, column) else "logit",
-        full=float(found[-1]),
-        empty=float(found[0]),
+        full=float(values[-1]),
+        empty=float(values[0]),
         score=float(explained.predict(one)[0, column]),
         parts=tuple(PartShare(labels[part], *numbers) for part, *numbers in rows),
         part=torch.searchsorted(occurring, batch.part[batch.order.source]).numpy(),
@@ -180,7 +180,7 @@ def _game(member: Member, batch: GraphBatch) -> _Game:
     if len(occurring) > MAX_PARTS:
         raise InputError(
             f"The graph has {len(occurring)} parts, and exact Shapley values need all sets of "
-            f"them: {MAX_PARTS} are the limit. Train with a coarser scheme, such as core."
+            f"them: the limit is {MAX_PARTS}. Train with a coarser scheme, such as core."
         )
     outputs = member.unscaled(subset_outputs(model, batch, occurring, sums))
     whole = _enter(sums, batch.components[0, occurring], occurring, model)
@@ -246,7 +246,7 @@ def _output(loaded: Loaded, outputs: Tensor, wanted: str | None) -> tuple[int, s
         return best, names[best]
     if wanted not in names:
         what = "class" if encoder.task.has_classes else "target"
-        raise InputError(f"The model knows no {what} {wanted!r}. Choose one of {', '.join(names)}.")
+        raise InputError(f"The model has no {what} {wanted!r}. Choose one of {', '.join(names)}.")
     return names.index(wanted), wanted
 
 

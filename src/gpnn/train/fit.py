@@ -93,6 +93,7 @@ def fit(
     split: Split | Sequence[Split] | None = None,
     *,
     ensemble: int = 1,
+    seeds: Sequence[int] | None = None,
     folder: str | Path | None = None,
     report: Callable[[EpochReport], None] | None = None,
     started: Callable[[GPNN, int], None] | None = None,
@@ -114,6 +115,8 @@ def fit(
             Splits of :func:`~gpnn.data.split.calibration_splits` give a calibrated ensemble.
         ensemble: number of networks trained on one split with consecutive seeds; their mean is the
             prediction.
+        seeds: one per network, for initial weights, batch order and dropout; by default the
+            consecutive seeds of an ensemble, or ``train.seed`` for every fold.
         folder: folder of the checkpoint and the model; without it, nothing is written.
         report: called after every epoch.
         started: called before the first epoch with an initial network and the epochs already done.
@@ -135,29 +138,34 @@ def fit(
     dropout = options.pop("dropout", None)
     if dropout is None:
         dropout = model_config(samples, 1, {}).dropout
+    if seeds is None:
+        own_seeds = [
+            train.seed + (0 if folds and not len(one.calibration) else k)
+            for k, one in enumerate(splits)
+        ]
+    else:
+        own_seeds = seeds = [Whole(0).read("seeds", one) for one in seeds]
+    if len(own_seeds) != len(splits):
+        raise InputError(f"Give a seed for every network: {len(splits)}, not {len(own_seeds)}.")
     replicas = [
-        Replica(
-            one.train, one.valid, [],  # type: ignore[arg-type]
-            train.seed + (0 if folds and not len(one.calibration) else k), train.lr,
-            train.weight_decay, dropout,
-        )
-        for k, one in enumerate(splits)
-    ]  # fmt: skip
+        Replica(one.train, one.valid, [], own, train.lr, train.weight_decay, dropout)  # type: ignore[arg-type]
+        for one, own in zip(splits, own_seeds, strict=True)
+    ]
     device = pick_device(train.device)
     setup = set_up(samples, options, replicas, train.class_weights == "balanced")
     if train.fanout is not None:
         check_fanout(train.fanout, setup.config)
-    run = _describe(setup, train, splits, dropout)
+    run = _describe(setup, train, splits, dropout, seeds)
     folder = None if folder is None else Path(folder)
     if folder is not None:
         if fresh and rank() == 0:
             forget_run(folder)
         together()
-        found = _finished(folder, run)
-        if found is not None:
-            fitted = _from_file(found, samples, splits)
+        loaded = _finished(folder, run)
+        if loaded is not None:
+            fitted = _from_file(loaded, samples, splits)
             if started is not None:
-                started(found.model, fitted.resumed)
+                started(loaded.model, fitted.resumed)
             return fitted
         _check_place(folder, setup)
     trained = train_sets(
@@ -220,15 +228,15 @@ def _keep(
             by_place[place] = member, history, best, ran
     rows = [by_place[place] for place in range(len(replicas))]
     loaded = Loaded(tuple(row[0] for row in rows), samples.encoder, {"run": run})
-    held = [one.calibration for one in splits]
-    if all(map(len, held)):
+    calibration_rows = [one.calibration for one in splits]
+    if all(map(len, calibration_rows)):
         assert samples.y is not None
         scaffold = "split by scaffold: no coverage is promised on other scaffolds"
         note = scaffold if splits[0].how.startswith("scaffold") else ""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnseenColours)
             outputs = loaded.outputs(samples)
-        known = calibrate(samples.encoder, outputs, samples.y, held, note)
+        known = calibrate(samples.encoder, outputs, samples.y, calibration_rows, note)
         loaded = replace(loaded, calibration=known)
     metrics, apart, answers = _measure(loaded, samples, splits)
     first = found[0][1]
@@ -328,9 +336,9 @@ def _scores(loaded: Loaded, samples: Samples, splits: Sequence[Split]) -> Tensor
     if samples.task.node_level:
         return loaded.predict_members(samples)
     rows = np.unique(np.concatenate([ids for one in splits for ids in (one.valid, one.test)]))
-    found = loaded.predict_members(samples, graphs=rows)
-    out = found.new_full((len(found), len(samples), found.shape[2]), torch.nan)
-    out[:, torch.from_numpy(rows)] = found
+    scores = loaded.predict_members(samples, graphs=rows)
+    out = scores.new_full((len(scores), len(samples), scores.shape[2]), torch.nan)
+    out[:, torch.from_numpy(rows)] = scores
     return out
 
 
@@ -352,10 +360,15 @@ def _unique(splits: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _describe(
-    setup: Setup, train: TrainConfig, splits: Sequence[Split], dropout: float
+    setup: Setup,
+    train: TrainConfig,
+    splits: Sequence[Split],
+    dropout: float,
+    seeds: Sequence[int] | None,
 ) -> dict[str, Any]:
     """The settings that identify the run."""
     return {
+        **({} if seeds is None else {"seeds": list(seeds)}),
         "train": {k: v for k, v in asdict(train).items() if k != "device" and v is not None},
         "model": {**setup.config.to_dict(), "dropout": dropout},
         "networks": len(splits),
@@ -368,15 +381,15 @@ def _finished(folder: Path, run: Mapping[str, Any]) -> Loaded | None:
     """The model of this run if it is finished; a model of another run raises."""
     if not (folder / CARD).is_file():
         return None
-    found = load_model(folder)
-    there, here = found.about.get("run"), json.loads(json.dumps(run))
+    loaded = load_model(folder)
+    there, here = loaded.about.get("run"), json.loads(json.dumps(run))
     if there != here:
         what = describe_difference(there, here) if isinstance(there, dict) else "its settings"
         raise InputError(
             f"{folder} holds another run ({what}). Choose another folder with --out, or start over "
             "there with --fresh (fresh=True)."
         )
-    return found
+    return loaded
 
 
 def _from_file(loaded: Loaded, samples: Samples, splits: Sequence[Split]) -> Fitted:

@@ -28,7 +28,7 @@ from .replica import Curves, Paused, Replica, Schedule, best_epoch
 from .search_log import Trial, TrialLog
 
 __all__ = [
-    *("PIECE", "RUNGS", "Bracket", "OutOfTime", "Progress", "Tell"),
+    *("PIECE", "RUNGS", "Bracket", "Ended", "OutOfTime", "Progress", "Tell"),
     *("in_processes", "measured", "ranked", "run_rungs", "train_checkpointed", "watched"),
 ]
 
@@ -58,7 +58,10 @@ class Bracket:
             whether to continue, and raises :class:`OutOfTime` if not.
         kept: number of leading settings that always reach the last rung; the others are compared
             with them.
-        goes_on: share of the other settings that advances after each rung, rounded up.
+        goes_on: share of the other settings that may advance after each rung, rounded up.
+        ahead: whether a trial of the last rung but one is far enough ahead of that of the first
+            setting; only such settings, the best first, and the kept ones reach the last rung. If
+            no setting is ahead, the search ends without it.
         spread: trains the sets of a rung in other processes, given deadline and progress. It yields
             the trials of each set as they are finished, and raises :class:`OutOfTime` at the end if
             some are missing. Without it, sets are trained in this process, one by one.
@@ -70,7 +73,17 @@ class Bracket:
     train: Callable[[list[int], int, Tell], list[Trial]]
     kept: int = 0
     goes_on: tuple[float, ...] = (0.5, 0.5)
+    ahead: Callable[[Trial, Trial], bool] | None = None
     spread: Spread | None = None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a search ended: the last finished rung (0 for none), and whether it is complete, that is,
+    no rung is left for which there was no time."""
+
+    rung: int
+    complete: bool
 
 
 def run_rungs(
@@ -79,9 +92,8 @@ def run_rungs(
     deadline: float | None,
     progress: Progress | None = None,
     finished: Callable[[Trial], None] | None = None,
-) -> int:
-    """Run the trials that the log does not have yet, rung by rung. Returns the number of finished
-    rungs."""
+) -> Ended:
+    """Run the trials that the log does not have yet, rung by rung."""
     alive = list(range(1, bracket.count + 1))
     try:
         for rung in range(1, len(RUNGS) + 1):
@@ -95,9 +107,11 @@ def run_rungs(
                         finished(trial)
             if rung < len(RUNGS):
                 alive = _better(bracket, log, alive, rung)
+            if not alive:
+                return Ended(rung, True)
     except OutOfTime:
-        return rung - 1
-    return len(RUNGS)
+        return Ended(rung - 1, False)
+    return Ended(len(RUNGS), True)
 
 
 def _in_turn(
@@ -154,6 +168,12 @@ def _better(bracket: Bracket, log: TrialLog, alive: Sequence[int], rung: int) ->
     kept = [trial for trial in known if trial.number <= bracket.kept]
     others = [trial for trial in known if trial.number > bracket.kept]
     rivals = sum(trial.number > bracket.kept for trial in trials)
+    first = log.find(1, rung)
+    if bracket.ahead is not None and rung == len(RUNGS) - 1 and first is not None:
+        ahead = {trial.number for trial in known if bracket.ahead(trial, first)}
+        others = [trial for trial in others if trial.number in ahead]
+        if not ahead:
+            return []
     best = others[: math.ceil(bracket.goes_on[rung - 1] * rivals)]
     return [trial.number for trial in (*kept, *best)]
 

@@ -22,20 +22,20 @@ def deferred_interrupt() -> Iterator[Interrupt]:
     """Record the first Ctrl-C, so that results can be stored; a second Ctrl-C interrupts at once.
     Does nothing outside the main thread, or where the caller handles Ctrl-C itself.
     """
-    found = Interrupt()
+    interrupt = Interrupt()
     usual = signal.default_int_handler
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not usual:
-        yield found
+        yield interrupt
         return
 
     def note(number: int, frame: FrameType | None) -> None:
-        if found.asked:
+        if interrupt.asked:
             usual(number, frame)
-        found.asked = True
+        interrupt.asked = True
 
     signal.signal(signal.SIGINT, note)
     try:
-        yield found
+        yield interrupt
     finally:
         signal.signal(signal.SIGINT, usual)

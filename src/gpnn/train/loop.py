@@ -115,11 +115,13 @@ def train_replicas(
     """
     began = time.perf_counter()
     setup, where = set_up(samples, model, replicas, balanced), pick_device(device)
-    found = train_sets(
+    results = train_sets(
         setup, replicas, schedule, where, dtype=dtype, folder=folder, progress=progress,
         began=began,
     )  # fmt: skip
-    return Curves.join([trained.curves for _, trained in found], [places for places, _ in found])
+    return Curves.join(
+        [trained.curves for _, trained in results], [places for places, _ in results]
+    )
 
 
 def train_sets(
@@ -142,7 +144,7 @@ def train_sets(
     first set; ``began`` is the time at which the caller started to prepare."""
     began = time.perf_counter() if began is None else began
     sets = groups_of(setup, replicas, schedule)
-    found = []
+    results = []
     for number, places in enumerate(sets):
         resident = schedule.fanout is None and uses_resident(setup, device)
         staged = stage(setup, [replicas[r] for r in places], schedule, dtype, resident)
@@ -161,9 +163,9 @@ def train_sets(
             staged, device, folder=inside, keep_best=keep_best, progress=all_done, report=report,
             started=first_started, waited=time.perf_counter() - began,
         )  # fmt: skip
-        found.append((places, trained))
+        results.append((places, trained))
         began = time.perf_counter()
-    return found
+    return results
 
 
 def groups_of(setup: Setup, replicas: Sequence[Replica], schedule: Schedule) -> list[list[int]]:
@@ -172,10 +174,10 @@ def groups_of(setup: Setup, replicas: Sequence[Replica], schedule: Schedule) -> 
     one."""
     if not setup.stackable or schedule.fanout is not None:
         return [[r] for r in range(len(replicas))]
-    found: dict[int, list[int]] = {}
+    groups: dict[int, list[int]] = {}
     for r, one in enumerate(replicas):
-        found.setdefault(schedule.steps_of(one, setup.task.node_level), []).append(r)
-    return list(found.values())
+        groups.setdefault(schedule.steps_of(one, setup.task.node_level), []).append(r)
+    return list(groups.values())
 
 
 def uses_resident(setup: Setup, device: torch.device) -> bool:
@@ -287,7 +289,7 @@ def _train(
     if device.type == "cuda":
         about["memory_bytes"] = torch.cuda.max_memory_allocated(device)
     names = trainer.metrics
-    found = Curves(
+    curves = Curves(
         names[1],
         _until(trainer.loss.cpu().numpy(), epochs),
         valid[1],
@@ -299,7 +301,7 @@ def _train(
         dict(zip(names, valid, strict=True)),
     )
     nets = [net.cpu() for net in trainer.networks()] if keep_best else []
-    return Trained(found, nets, best, epochs, resumed)
+    return Trained(curves, nets, best, epochs, resumed)
 
 
 def _keeps_all(trainer: Trainer) -> bool:
@@ -338,12 +340,12 @@ def _report(trainer: Trainer, done: int) -> EpochReport:
 
 def _outcome(trainer: Trainer, done: int) -> tuple[np.ndarray, list[int], list[int]]:
     """Curves up to the epoch where each replica stopped, best epochs, and epochs run."""
-    count, patience = len(trainer.staged.replicas), trainer.schedule.patience
+    count = len(trainer.staged.replicas)
     best, epochs = [done] * count, [done] * count
     if trainer.best is not None:
         best = trainer.best.epoch.tolist()
-        if patience is not None:
-            epochs = [min(done, one + patience) for one in best]
+        if trainer.best.patience is not None:
+            epochs = trainer.best.last().clamp(max=done).tolist()
     return _until(trainer.curves.cpu().numpy(), epochs), best, epochs
 
 

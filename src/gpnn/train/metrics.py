@@ -32,14 +32,14 @@ def measure(
     [1 + metrics, R], in the order of :meth:`~gpnn.data.tasks.Task.metrics`.
     """
     scaled = (y - shift) / scale if y.is_floating_point() else y
-    found = [task.loss(outputs, scaled, chosen, binary, weights).double()]
-    found += [
+    values = [task.loss(outputs, scaled, chosen, binary, weights).double()]
+    values += [
         _metric(name, task, outputs, scaled, chosen, scale, binary)
         for name in task.metrics(outputs.shape[-1])
     ]
     diverged = (torch.isnan(outputs).any(-1) & chosen).any(-1)
     missing = ~chosen.any(-1)
-    return torch.where(diverged | missing, torch.nan, torch.stack(found))
+    return torch.where(diverged | missing, torch.nan, torch.stack(values))
 
 
 def _metric(

@@ -136,7 +136,7 @@ class Loaded:
     ) -> Tensor:
         """Logits, or values in the units of the targets, of every network, [members, rows,
         outputs]; for all graphs, or for those given."""
-        found, prepared = [], dict[str, Prepared]()
+        outputs, prepared = [], dict[str, Prepared]()
         for member in self.members:
             digest = member.vocabulary.digest
             if digest not in prepared:
@@ -144,8 +144,8 @@ class Loaded:
                     if prepared:  # warn only once
                         warnings.simplefilter("ignore", UnseenColours)
                     prepared[digest] = member.prepare(samples)
-            found.append(self._outputs(member, prepared[digest], batch_size, graphs))
-        return torch.stack(found)
+            outputs.append(self._outputs(member, prepared[digest], batch_size, graphs))
+        return torch.stack(outputs)
 
     def _outputs(
         self, member: Member, prepared: Prepared, batch_size: int, graphs: IntArray | None
@@ -171,11 +171,11 @@ class Loaded:
             outputs = self.calibration.adjust(outputs, self.task)
         if encoder.task is not Task.MIXED:
             return self.task.scores(outputs)
-        found = self.task.scores(outputs, torch.tensor(encoder.binary))
+        scores = self.task.scores(outputs, torch.tensor(encoder.binary))
         for _, classes, own in encoder.groups:
             if len(classes) > 2:
-                found[:, own] /= found[:, own].sum(1, keepdim=True).clamp(min=1e-12)
-        return found
+                scores[:, own] /= scores[:, own].sum(1, keepdim=True).clamp(min=1e-12)
+        return scores
 
     def evaluate(self, samples: Samples, rows: Any = None) -> dict[str, float]:
         """Every metric of the task over all samples, or over the given rows."""
@@ -245,8 +245,8 @@ def save_model(folder: str | Path, loaded: Loaded) -> None:
 
 def _learned(member: Member) -> dict[str, Any]:
     """The definition of the scheme of a network, if it was learned, for use in other processes."""
-    found = known_learned(member.model.config.structure.scheme)
-    return {} if found is None else {"learned": found.to_dict()}
+    learned = known_learned(member.model.config.structure.scheme)
+    return {} if learned is None else {"learned": learned.to_dict()}
 
 
 def load_model(folder: str | Path, device: torch.device | str = "cpu") -> Loaded:
@@ -277,8 +277,8 @@ def load_model(folder: str | Path, device: torch.device | str = "cpu") -> Loaded
             }, device)
             for number, content in enumerate(card["members"])
         )  # fmt: skip
-        held = card.get("calibration")
-        calibration = None if held is None else Calibration.from_dict(held)
+        fields = card.get("calibration")
+        calibration = None if fields is None else Calibration.from_dict(fields)
         _check_fit(encoder, members, calibration)
     except InputError as error:
         raise InputError(f"{damaged}: {error} Copy it again.") from None

@@ -15,14 +15,14 @@ from ..data.samples import Samples, encode_samples
 from ..data.targets import class_names, encode
 from ..data.tasks import Task
 from ..errors import InputError
-from .estimators import GPNNEstimator, with_parts
+from .base_estimator import GPNNEstimator, with_parts
 
 __all__ = ["GPNNMultiTarget"]
 
 
 class GPNNMultiTarget(GPNNEstimator):
     """Predicts several targets for every graph. Arguments: see
-    :class:`~gpnn.train.estimators.GPNNEstimator`, and
+    :class:`~gpnn.train.base_estimator.GPNNEstimator`, and
 
     ``targets_``: every target with its classes; an empty tuple for a numeric target.
 
@@ -55,7 +55,7 @@ class GPNNMultiTarget(GPNNEstimator):
         raw = read_inputs(X)
         columns = read_targets(y, len(raw.graphs))
         if len(columns) < 2:
-            raise InputError("y has one target. Take GPNNClassifier or GPNNRegressor for it.")
+            raise InputError("y has one target. Use GPNNClassifier or GPNNRegressor.")
         raw = with_parts(replace(raw, targets=columns), parts)
         return encode_samples(raw, source="X", descriptors=self._descriptors()), {}
 
@@ -110,18 +110,18 @@ class GPNNMultiTarget(GPNNEstimator):
         for name, classes in self.targets_.items():
             words = set(class_names(chosen[name])) if classes else set()
             if unknown := sorted(words - set(classes)):
-                raise InputError(f"The class {unknown[0]!r} of {name!r} is not of the model.")
+                raise InputError(f"The class {unknown[0]!r} of {name!r} is not in the model.")
         return chosen
 
     def _by_target(self, X: Any) -> dict[str, NDArray[np.float64]]:
         """Values [graphs] or class probabilities [graphs, classes] of every target."""
         scores, at = self._scores(X), 0
-        found = {}
+        predictions = {}
         for name, classes in self.targets_.items():
             width = max(1, len(classes) - (len(classes) == 2))
             own = scores[:, at : at + width]
-            found[name] = own[:, 0]
+            predictions[name] = own[:, 0]
             if classes:
-                found[name] = np.concatenate([1 - own, own], axis=1) if width == 1 else own
+                predictions[name] = np.concatenate([1 - own, own], axis=1) if width == 1 else own
             at += width
-        return found
+        return predictions

@@ -19,13 +19,20 @@ import numpy as np
 
 __all__ = ["holm", "paired", "student_p"]
 
+EQUAL = 1e-9
+"""Differences with a standard error below this share of their mean are equal up to rounding."""
+ROUNDING = 1e-6
+"""Differences below this share of the values are those of the rounding of single precision."""
+
 
 def paired(
     first: Sequence[float], second: Sequence[float], higher: bool, ratio: float = 0.0
 ) -> tuple[float, float | None]:
     """Mean difference (positive where the first is better) and its standard error, which is
-    ``None`` for a single difference."""
-    each = (1.0 if higher else -1.0) * (np.asarray(first, float) - np.asarray(second, float))
+    ``None`` for a single difference. Values that are equal up to rounding do not differ."""
+    one, other = np.asarray(first, float), np.asarray(second, float)
+    each = (1.0 if higher else -1.0) * (one - other)
+    each[np.abs(each) <= ROUNDING * np.maximum(np.abs(one), np.abs(other))] = 0.0
     if len(each) < 2:
         return float(each.mean()), None
     return float(each.mean()), math.sqrt(1 / len(each) + ratio) * float(each.std(ddof=1))
@@ -33,12 +40,13 @@ def paired(
 
 def student_p(mean: float, error: float, freedom: int, sides: int = 1) -> float:
     """The p-value of t = mean / error under the null hypothesis that the true mean is not above
-    zero (one-sided) or is zero (two-sided)."""
+    zero (one-sided) or is zero (two-sided). Equal differences have no error; for them it is the
+    p-value of the sign test."""
     from scipy.stats import t
 
     value = abs(mean) if sides == 2 else mean
-    if error == 0:
-        return 0.0 if value > 0 else 1.0
+    if error <= EQUAL * abs(mean):
+        return sides * 0.5 ** (freedom + 1) if value > 0 else 1.0
     return min(1.0, float(sides * t.sf(value / error, freedom)))
 
 

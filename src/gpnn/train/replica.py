@@ -101,7 +101,7 @@ class Schedule:
         )
         check_options(self, (), {"warmup": Whole(0, self.epochs - 1)})
         if self.cosine and self.halve_every is not None:
-            raise InputError("cosine does not go with halve_every. Set halve_every to None.")
+            raise InputError("cosine cannot be used with halve_every. Set halve_every to None.")
 
     def rate(self, epoch: int) -> float:
         """The factor of the step size in an epoch, counted from 0."""

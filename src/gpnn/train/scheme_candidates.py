@@ -5,7 +5,7 @@ enough graphs, and the classes of pairs must be affordable. Both are counted her
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -20,15 +20,16 @@ from ..graph.partition import Partition, partition
 from ..graph.structure import Structure
 from ..nn.prepare import label_codes
 
-__all__ = ["Candidate", "candidates"]
+__all__ = ["Candidate", "candidates", "same_question"]
 
 SCHEMES = (
     "trivial", "core", "degree", "triangle", "core-degree", "core-onion", "core+triangle",
     "degree+triangle", "wl-2", "ego-1", "ego-2",
 )  # fmt: skip
 INTERACTIONS = ("edges", "cross", "pairs")
-REACHES = ((1, False), (3, True))
-"""Radius of the neighbourhoods, and whether hop distances are used."""
+RADII = (1, 3)
+"""Radius of the neighbourhoods. Hop distances are used above 1, where not all neighbours have the
+same."""
 
 MET, RARE = 5, 0.05
 """Minimum number of graphs in which a part must occur; maximum share of vertices in rarer parts."""
@@ -137,10 +138,7 @@ def candidates(
     Args:
         pool: the training and validation samples.
     """
-    kinds = [model["interactions"]] if "interactions" in model else INTERACTIONS
-    reaches = sorted(
-        {(model.get("d", d), model.get("distances", far)) for d, far in REACHES}
-    )  # fmt: skip
+    kinds, reaches = _free(model)
     if not samples.task.node_level:  # in a single graph, test vertices are part of the structure
         inside = np.zeros(len(samples), np.bool_)
         inside[pool] = True
@@ -160,6 +158,22 @@ def candidates(
     # trivial second: it always reaches the last rung
     carried.sort(key=lambda one: (one.options["gpnn"], one.options.get("scheme") != "trivial"))
     return [*carried, *refused]
+
+
+def same_question(found: Sequence[Candidate], model: Mapping[str, Any]) -> bool:
+    """Whether candidates are those of a model with the given options."""
+    kinds, reaches = _free(model)
+    own = [one.options for one in found if one.options["gpnn"]]
+    return {one["interactions"] for one in own} == set(kinds) and {
+        (one["d"], one["distances"]) for one in own
+    } == set(reaches)
+
+
+def _free(model: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[int, bool]]]:
+    """Interactions, and radii with or without distances, that the options of a model leave open."""
+    kinds = [model["interactions"]] if "interactions" in model else INTERACTIONS
+    radii = [model["d"]] if "d" in model else RADII
+    return kinds, [(d, model.get("distances", d > 1)) for d in radii]
 
 
 def _counted(counting: _Counting, options: dict[str, Any]) -> Candidate:

@@ -92,22 +92,22 @@ def score_schemes(
     for scheme in schemes:
         began = time.perf_counter()
         try:
-            found = partition(samples.graphs, scheme)
+            cut = partition(samples.graphs, scheme)
             structure = Structure(scheme, interactions, d, layers)
             table = interaction_classes(
-                samples.graphs, found.part, structure, edge_labels=samples.edge_labels
+                samples.graphs, cut.part, structure, edge_labels=samples.edge_labels
             )
         except InputError as error:
             yield SchemeScore(scheme, reason=str(error))
             continue
-        sizes = found.sizes
-        metric, value = explained(samples, part_histogram(samples, found), seen, seed)
+        sizes = cut.sizes
+        metric, value = explained(samples, part_histogram(samples, cut), seen, seed)
         yield SchemeScore(
             scheme=scheme,
-            parts=len(np.unique(found.part[_vertices(samples, split.train)])),
+            parts=len(np.unique(cut.part[_vertices(samples, split.train)])),
             largest=float(sizes.max() / max(1, sizes.sum())),
-            cross=float(found.cross.mean()) if len(found.cross) else 0.0,
-            unseen=_unseen(samples, found, split.train, split.valid),
+            cross=float(cut.cross.mean()) if len(cut.cross) else 0.0,
+            unseen=_unseen(samples, cut, split.train, split.valid),
             classes=tuple(one.size for one in table.tables),
             tuples=sum(len(one.entry_tuple) for one in table.tables),
             explained=value,

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files import write_text
 from ..lock import locked
 from ..options import Number, Whole
-from ..schema import Anything, ListOf, Maybe, Table, Text, read_lines
+from ..schema import Anything, ListOf, Maybe, Table, Text, read_rows, write_lines
 from .checkpoint import describe_difference
 
 __all__ = ["LOG", "Trial", "TrialLog", "search_folder"]
@@ -81,13 +80,11 @@ class TrialLog:
         if not self.path.is_file():
             return
         fix = "Choose another folder with --out, or start over there with --fresh."
-        lines = read_lines(self.path, (_HEAD, _TRIAL), fix)
-        if not lines.rows or lines.torn:
-            raise InputError(f"{self.path} is no log of a search. {fix}")
-        there = lines.rows[0]["search"]
-        self.trials = [
-            Trial(**{**row, "models": tuple(row.get("models", ()))}) for row in lines.rows[1:]
-        ]
+        rows = read_rows(self.path, (_HEAD, _TRIAL), fix)
+        if not rows:
+            raise InputError(f"{self.path} is not the log of a search. {fix}")
+        there = rows[0]["search"]
+        self.trials = [Trial(**{**row, "models": tuple(row.get("models", ()))}) for row in rows[1:]]
         if there != self.about:
             raise InputError(
                 f"{folder} holds another search ({describe_difference(there, self.about)}). {fix}"
@@ -103,11 +100,7 @@ class TrialLog:
         for trial in trials:
             _TRIAL.read("", asdict(trial))
         self.trials = sorted([*self.trials, *trials], key=lambda trial: (trial.rung, trial.number))
-        lines = [{"search": self.about}, *map(asdict, self.trials)]
-        text = "".join(
-            json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n" for line in lines
-        )
-        write_text(self.path, text)
+        write_lines(self.path, [{"search": self.about}, *map(asdict, self.trials)])
 
 
 _HEAD = Table({"search": Table(more=Anything())})

@@ -298,14 +298,14 @@ class ResidentSource(BatchSource):
             assert plan.labels is not None
             self.whole = self.batches.batch(self.plan[0])
             self.sampled = self.whole
-            self.held = self.whole, torch.where(plan.labels.to(device), self.y[:-1], -1)
+            self.current = self.whole, torch.where(plan.labels.to(device), self.y[:-1], -1)
         else:
-            self.held = tree_map_only(Tensor, Tensor.clone, self.batch_of(first))
+            self.current = tree_map_only(Tensor, Tensor.clone, self.batch_of(first))
             chosen = Assembler(resident, rooms[1], dtype).batch(plan.sample.to(device))
             self.sampled = tree_map_only(Tensor, Tensor.clone, chosen)
 
     def take(self, step: Tensor) -> tuple[GraphBatch, Tensor]:  # noqa: ARG002
-        return self.held
+        return self.current
 
     def look_ahead(self, step: Tensor) -> None:
         if self.whole is not None:
@@ -346,7 +346,7 @@ class ResidentSource(BatchSource):
     def _hold(self, batch: tuple[GraphBatch, Tensor]) -> None:
         """Copy a batch into its fixed buffers, all tensors of one dtype in one call."""
         here = self.y.device
-        pairs = list(zip(_on_device(self.held, here), _on_device(batch, here), strict=True))
+        pairs = list(zip(_on_device(self.current, here), _on_device(batch, here), strict=True))
         for kind in dict.fromkeys(old.dtype for old, _ in pairs):
             old, new = zip(*(pair for pair in pairs if pair[0].dtype == kind), strict=True)
             torch._foreach_copy_(old, new)

@@ -72,7 +72,7 @@ class Answers:
     content: bytes
     skipped: list[Skipped]
     vertices: int
-    told: list[Warning]
+    warned: list[Warning]
 
 
 class Answerer:
@@ -88,7 +88,7 @@ class Answerer:
 
     def __call__(self, piece: Piece) -> Answers:
         question, loaded, scores = self.question, self.loaded, None
-        with warnings.catch_warnings(record=True) as told, nothing_kept():
+        with warnings.catch_warnings(record=True) as caught, nothing_kept():
             warnings.simplefilter("always")
             raw = read_piece(question.path, question.names, piece, question.at, (), self.choice)
             skipped = list(raw.skipped)
@@ -102,7 +102,7 @@ class Answerer:
         kept = [piece.columns[name] for name in question.keep]
         for row in rows:
             row[2:2] = [values[row[0] - 1 - piece.first] for values in kept]
-        messages = [item.message for item in told if isinstance(item.message, Warning)]
+        messages = [item.message for item in caught if isinstance(item.message, Warning)]
         vertices = raw.graphs.num_nodes
         return Answers(piece.first, rows, csv_bytes(rows), skipped, vertices, messages)
 
@@ -165,7 +165,7 @@ class StreamedTable:
             card = self.folder if self.folder.name == CARD else self.folder / CARD
             model = hashlib.sha256(card.read_bytes()).hexdigest()
         return {
-            "model": model, "source": self.table.digest, "smiles": self.at, "level": self.level,
+            "model": model, "source": self.table.sha256, "smiles": self.at, "level": self.level,
             "header": self.header, "piece": PIECE, "strict": self.strict,
         }  # fmt: skip
 
@@ -183,7 +183,7 @@ class StreamedTable:
             for one in ordered_map(Answerer, shared, self.table.pieces(PIECE, first), self.jobs):
                 self._count(one)
                 vertices += one.vertices
-                for message in one.told:
+                for message in one.warned:
                     if isinstance(message, CountedWarning):
                         key = (type(message), message.text)
                         counted[key] = counted[key] + message if key in counted else message
@@ -191,8 +191,8 @@ class StreamedTable:
                         warnings.warn(message, stacklevel=2)
                 yield one
             tell_skipped(self.first, self.skipped, self.count, self.strict, self.source)
-            for told in counted.values():
-                warnings.warn(told.out_of(vertices), stacklevel=2)
+            for warning in counted.values():
+                warnings.warn(warning.out_of(vertices), stacklevel=2)
 
     def _count(self, one: Answers) -> None:
         self.count += len(one.rows)
@@ -265,7 +265,7 @@ def predict_table(
     where = pick_device(device)
     loaded = load_model(model, where)
     if not is_streamed(source, loaded):
-        raise InputError(f"{source} is no table of molecules. Use load_model(…).predict for it.")
+        raise InputError(f"{source} is not a table of molecules. Use load_model(…).predict for it.")
     asked = StreamedTable(
         user_path(model), loaded, source, smiles, keep, level, str(where), 1, jobs, strict
     )

@@ -70,8 +70,9 @@ class Trainer:
                 for name, value in self.net.named_buffers()
                 if value.is_floating_point()
             }
+            first = min(schedule.epochs, int(self.net.annealed * schedule.epochs) + 1)
             self.best = BestEpoch(
-                self.adam.value, self.adam.owner, buffers, count, schedule.patience
+                self.adam.value, self.adam.owner, buffers, count, schedule.patience, first
             )
 
     def train_step(self) -> None:
@@ -154,8 +155,8 @@ class Trainer:
             parts = [torch.cat(rows, 1) for rows in (outputs, labels, valid, test)]
             whole, y, *sets = map(rows_of_all, parts) if self.source.divided else parts
             rest = (self.shift, self.scale, self.binary, self.weights)
-            found = torch.stack([measure(self.task, whole, y, one, *rest) for one in sets])
-            self.curves.index_copy_(3, epoch - 1, found.unsqueeze(3))
+            values = torch.stack([measure(self.task, whole, y, one, *rest) for one in sets])
+            self.curves.index_copy_(3, epoch - 1, values.unsqueeze(3))
         now = self.curves.index_select(3, epoch - 1)[0, :, :, 0]
         up = higher_is_better(self.metrics[self.criterion])
         chosen_by = now[self.criterion] if up else -now[self.criterion]

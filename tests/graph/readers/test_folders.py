@@ -193,7 +193,7 @@ def test_graphsat(tmp_path: Path) -> None:
 
 def test_choice_of_format(tmp_path: Path) -> None:
     (tmp_path / "a.xyz").write_text("0 1\n")
-    with pytest.raises(InputError, match=r"'\.xyz' is not known. Known are \.edges, .*graph6"):
+    with pytest.raises(InputError, match=r"'\.xyz' is not known. Choose from \.edges, .*graph6"):
         read_graphs(tmp_path / "a.xyz")
     assert read_graphs(tmp_path / "a.xyz", format="edges").num_edges == 1
     with pytest.raises(

@@ -78,7 +78,9 @@ def test_colours_by_graph_and_for_all() -> None:
 
 def test_a_round_that_was_not_run_is_refused() -> None:
     found = wl(to_set([nx.path_graph(7), nx.cycle_graph(3)]))
-    message = r"Graph 1 was refined up to round 1; round 2 was asked for\. Run the refinement with"
+    message = (
+        r"Graph 1 was refined up to round 1; round 2 is not available\. Run the refinement with"
+    )
     with pytest.raises(InputError, match=message):
         found.at(2)
     with pytest.raises(InputError, match=message):

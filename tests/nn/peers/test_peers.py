@@ -266,7 +266,7 @@ def test_names_options_and_errors() -> None:
     assert str(peer_of("gin-ak:drop=0.50")) == "gin-ak:drop=0.5"
     assert str(peer_of("kp-gin:plus=TRUE,hops=3")) == "kp-gin:plus=true"
     assert peer_of("gin") is None and peer_of(None) is None
-    with pytest.raises(InputError, match=r"'ring=5' is no option of cin. It has rings"):
+    with pytest.raises(InputError, match=r"'ring=5' is not an option of cin. It has rings"):
         peer_of("cin:ring=5")
     with pytest.raises(InputError, match="cin: rings must be a whole number from 3 to 24; got 2"):
         peer_of("cin:rings=2")

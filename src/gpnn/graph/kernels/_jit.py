@@ -20,7 +20,7 @@ def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
     every process."""
     usual = {"nogil": True, "error_model": "numpy", **options}
     try:
-        found: Callable[..., Any] = numba.njit(cache=True, **usual)(function)
+        kernel: Callable[..., Any] = numba.njit(cache=True, **usual)(function)
     except RuntimeError:  # no writable cache folder
-        found = numba.njit(**usual)(function)
-    return found
+        kernel = numba.njit(**usual)(function)
+    return kernel

@@ -29,11 +29,11 @@ def ball_counts(ptr, indptr, indices, limit, most):  # type: ignore[no-untyped-d
         base = ptr[g]
         total = 0
         for v in range(ptr[g + 1] - base):
-            found = reach(v, base, indptr, indices, limit, depth, queue)
-            for i in range(found):
+            ball_size = reach(v, base, indptr, indices, limit, depth, queue)
+            for i in range(ball_size):
                 depth[queue[i]] = -1
-            sizes[base + v] = found
-            total += found
+            sizes[base + v] = ball_size
+            total += ball_size
             if total > most:
                 return sizes, base + v + 1
     return sizes, len(sizes)
@@ -58,16 +58,16 @@ def ball_rows(  # type: ignore[no-untyped-def]
     n = len(row) - 1
     row[0], near[0] = 0, 0
     for v in range(n):
-        found = reach(v, base, indptr, indices, radius, depth, queue)
-        row[v + 1] = row[v] + found
+        ball_size = reach(v, base, indptr, indices, radius, depth, queue)
+        row[v + 1] = row[v] + ball_size
         near[v + 1] = near[v]
-        for i in range(found):
+        for i in range(ball_size):
             near[v + 1] += depth[queue[i]] <= d
             depth[queue[i]] = -1
         cursor[v], met[v] = row[v], 0
     for u in range(n):
-        found = reach(u, base, indptr, indices, radius, depth, queue)
-        for i in range(found):
+        ball_size = reach(u, base, indptr, indices, radius, depth, queue)
+        for i in range(ball_size):
             v = queue[i]
             e = cursor[v]
             cursor[v] += 1

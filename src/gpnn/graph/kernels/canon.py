@@ -98,7 +98,7 @@ def canonical(p, s, n, indptr, indices, labels, colours, budget):  # type: ignor
     anchor = -1  # deepest open node of the first path
     best_depth = -1  # depth of the best leaf; -1 while a better path has not reached its leaf
     best_hash = np.uint64(0)
-    found = 0
+    num_generators = 0
     while level >= 0:
         if p.state[WORK] > budget:
             if depth < 0:
@@ -113,8 +113,8 @@ def canonical(p, s, n, indptr, indices, labels, colours, budget):  # type: ignor
             known += 1
         off = depth >= 0 and level > anchor
         if off and s.chosen[level] >= 0:
-            orbits_fixing(s, n, level, found)
-            p.state[WORK] += n * min(found, GENERATORS)
+            orbits_fixing(s, n, level, num_generators)
+            p.state[WORK] += n * min(num_generators, GENERATORS)
         v = _next(
             p,
             s.goal[level],
@@ -170,7 +170,7 @@ def canonical(p, s, n, indptr, indices, labels, colours, budget):  # type: ignor
             _copy(s.chosen, s.best_chosen, depth)
             _take_leaf(p, s, n)
         elif like_first and is_automorphism(p, s, n, s.first_order, indptr, indices, labels):
-            found = keep(s, n, found)
+            num_generators = keep(s, n, num_generators)
             back = anchor
         elif like_best:
             hashed = edge_hash(p.place, n, indptr, indices, labels)
@@ -184,7 +184,7 @@ def canonical(p, s, n, indptr, indices, labels, colours, budget):  # type: ignor
                     p, s, n, s.best_order, indptr, indices, labels
                 ):
                     return False  # 64-bit hash collision of two forms: report unknown
-                found = keep(s, n, found)
+                num_generators = keep(s, n, num_generators)
                 back = 0
                 while s.chosen[back] == s.best_chosen[back]:
                     back += 1

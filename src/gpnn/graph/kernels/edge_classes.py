@@ -177,29 +177,29 @@ def far_keys(chosen, low, high, centre, ball, colour, sums, keys):  # type: igno
 def _distinct(node, begin, end, members, counts, slot):  # type: ignore[no-untyped-def]
     """The distinct nodes of a row, their counts, and the index of the node of every pair."""
     order = np.argsort(node[begin:end])
-    found = 0
+    num_distinct = 0
     for i in order:
         a = node[begin + i]
-        if found == 0 or members[found - 1] != a:
-            members[found], counts[found] = a, 0
-            found += 1
-        counts[found - 1] += 1
-        slot[i] = found - 1
-    return found
+        if num_distinct == 0 or members[num_distinct - 1] != a:
+            members[num_distinct], counts[num_distinct] = a, 0
+            num_distinct += 1
+        counts[num_distinct - 1] += 1
+        slot[i] = num_distinct - 1
+    return num_distinct
 
 
 @jit
 def _common(v, u, indptr, ball, base, place, ones, others):  # type: ignore[no-untyped-def]
     """The pairs (v, w) and (u, w) for all w ∈ N[v] ∩ N[u]; the row of v is marked in ``place``."""
-    found = 0
+    count = 0
     begin, end = indptr[v] + v, indptr[v + 1] + v + 1
     start, stop = indptr[u] + u, indptr[u + 1] + u + 1
     if stop - start <= 8 * (end - begin):
         for e in range(start, stop):
             if place[ball[e] - base] >= 0:
-                ones[found], others[found] = place[ball[e] - base], e
-                found += 1
-        return found
+                ones[count], others[count] = place[ball[e] - base], e
+                count += 1
+        return count
     for k in range(begin, end):
         low, high = start, stop
         while low < high:
@@ -209,9 +209,9 @@ def _common(v, u, indptr, ball, base, place, ones, others):  # type: ignore[no-u
             else:
                 high = middle
         if low < stop and ball[low] == ball[k]:
-            ones[found], others[found] = k, low
-            found += 1
-    return found
+            ones[count], others[count] = k, low
+            count += 1
+    return count
 
 
 @jit
@@ -219,12 +219,14 @@ def distinct_nodes(chosen, low, high, indptr, centre, node, widest, distinct):  
     """Number of distinct nodes in the row of the pair that represents a class."""
     members, counts = np.empty(widest, np.int64), np.empty(widest, np.int64)
     slot = np.empty(widest, np.int64)
-    v, found = -1, 0
+    v, num_distinct = -1, 0
     for i in range(low, high):
         if centre[chosen[i]] != v:
             v = centre[chosen[i]]
-            found = _distinct(node, indptr[v] + v, indptr[v + 1] + v + 1, members, counts, slot)
-        distinct[i] = found
+            num_distinct = _distinct(
+                node, indptr[v] + v, indptr[v + 1] + v + 1, members, counts, slot
+            )
+        distinct[i] = num_distinct
 
 
 @jit
@@ -257,7 +259,7 @@ def list_entries(  # type: ignore[no-untyped-def]
     slot, less = np.empty(widest, np.int64), np.zeros(widest, np.int64)
     ones, others = np.empty(widest, np.int64), np.empty(widest, np.int64)
     packed = np.empty(widest, np.uint64)
-    v, found, at = -1, 0, 0
+    v, num_distinct, at = -1, 0, 0
     for i in range(low, high):
         k = chosen[i]
         begin = at
@@ -268,7 +270,9 @@ def list_entries(  # type: ignore[no-untyped-def]
             v = centre[k]
             for e in range(indptr[v] + v, indptr[v + 1] + v + 1):
                 place[ball[e] - base] = e
-            found = _distinct(node, indptr[v] + v, indptr[v + 1] + v + 1, members, counts, slot)
+            num_distinct = _distinct(
+                node, indptr[v] + v, indptr[v + 1] + v + 1, members, counts, slot
+            )
         u = ball[k]
         far = FAR + colour[u]
         both = _common(v, u, indptr, ball, base, place, ones, others)
@@ -283,7 +287,7 @@ def list_entries(  # type: ignore[no-untyped-def]
         else:
             for j in range(both):
                 less[slot[ones[j] - row]] += 1
-            for j in range(found):
+            for j in range(num_distinct):
                 if counts[j] > less[j]:
                     keys[at, 0], times[at] = _pack(members[j], far), counts[j] - less[j]
                     at += 1
@@ -303,12 +307,12 @@ def list_far(chosen, low, high, indptr, centre, ball, colour, node, widest, room
     at = 0
     for i in range(low, high):
         v = centre[chosen[i]]
-        found = _distinct(node, indptr[v] + v, indptr[v + 1] + v + 1, members, counts, slot)
-        for j in range(found):
+        num_distinct = _distinct(node, indptr[v] + v, indptr[v + 1] + v + 1, members, counts, slot)
+        for j in range(num_distinct):
             keys[at, 0] = _pack(members[j], FAR + colour[ball[chosen[i]]])
             times[at] = counts[j]
             at += 1
-        lengths[i - low] = found
+        lengths[i - low] = num_distinct
     return lengths, keys[:at], times[:at]
 
 

@@ -52,8 +52,8 @@ def ball_sizes(ptr, indptr, indices, limit):  # type: ignore[no-untyped-def]
             sizes[g] = n + indptr[base + n] - indptr[base]
             continue
         for v in range(ptr[g + 1] - base):
-            found = reach(v, base, indptr, indices, limit, depth, queue)
-            sizes[g] += found
-            for i in range(found):
+            ball_size = reach(v, base, indptr, indices, limit, depth, queue)
+            sizes[g] += ball_size
+            for i in range(ball_size):
                 depth[queue[i]] = -1
     return sizes

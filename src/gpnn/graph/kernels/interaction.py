@@ -67,10 +67,10 @@ def _start(base, indptr, indices, part, ends, labels, d, distances, row, ball, a
     first, second = ends
     for v in range(len(row) - 1):
         at = row[v]
-        found = reach(v, base, indptr, indices, d, depth, ball[at:])
-        row[v + 1] = at + found
+        ball_size = reach(v, base, indptr, indices, d, depth, ball[at:])
+        row[v + 1] = at + ball_size
         degree = indptr[base + v + 1] - indptr[base + v]
-        for i in range(found):
+        for i in range(ball_size):
             u = ball[at + i]
             kind = SELF if i == 0 else NONE
             label = 0
@@ -80,7 +80,7 @@ def _start(base, indptr, indices, part, ends, labels, d, distances, row, ball, a
             low, high = kind_words(kind, label, depth[u] if distances else 0)
             alpha[at + i, 0] = first[base + v, 0] + second[base + u, 0] + low
             alpha[at + i, 1] = first[base + v, 1] + second[base + u, 1] + high
-        for i in range(found):
+        for i in range(ball_size):
             depth[ball[at + i]] = -1
 
 
@@ -100,7 +100,7 @@ def _interact(  # type: ignore[no-untyped-def]
     for v in range(len(cursor)):
         cursor[v] = 0
     for u in range(len(row) - 1):
-        found = reach(u, base, indptr, indices, limit, depth, queue)
+        ball_size = reach(u, base, indptr, indices, limit, depth, queue)
         degree = indptr[base + u + 1] - indptr[base + u]
         for i in range(degree + 1):
             entry[queue[i]] = row[u] + i
@@ -124,7 +124,7 @@ def _interact(  # type: ignore[no-untyped-def]
                 high += left[at, 1] * b
             pair = alpha[row[v] + cursor[v]]
             pair[0], pair[1] = chain(pair[0], pair[1], low, high, OWN)
-        for i in range(found):
+        for i in range(ball_size):
             depth[queue[i]] = -1
 
 

@@ -41,11 +41,11 @@ def _start(  # type: ignore[no-untyped-def]
     for i in range(n * n):
         alpha[i, 0], alpha[i, 1] = 0, 0
     for v in range(n):
-        found = reach(v, base, indptr, indices, n, depth, queue)
+        component_size = reach(v, base, indptr, indices, n, depth, queue)
         degree = indptr[base + v + 1] - indptr[base + v]
         row[v + 1] = row[v]
         component[v] = v
-        for i in range(found):
+        for i in range(component_size):
             u = queue[i]
             component[v] = min(component[v], u)
             kind = SELF if i == 0 else NONE

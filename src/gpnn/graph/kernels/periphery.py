@@ -25,13 +25,13 @@ def shells(ptr, indptr, indices, most):  # type: ignore[no-untyped-def]
     for g in range(len(ptr) - 1):
         base = ptr[g]
         for v in range(ptr[g + 1] - base):
-            found = reach(v, base, indptr, indices, most, depth, queue)
-            while used + found > room:
+            ball_size = reach(v, base, indptr, indices, most, depth, queue)
+            while used + ball_size > room:
                 row = np.concatenate((row, np.empty_like(row)))
                 column = np.concatenate((column, np.empty_like(column)))
                 far = np.concatenate((far, np.empty_like(far)))
                 room *= 2
-            for i in range(found):
+            for i in range(ball_size):
                 u = queue[i]
                 if depth[u] > 0:
                     row[used], column[used], far[used] = base + v, base + u, depth[u]

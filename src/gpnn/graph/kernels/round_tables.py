@@ -31,11 +31,11 @@ def table_rows(nodes, number, size, out):  # type: ignore[no-untyped-def]
 @jit
 def class_lists(r, ptr, lines, rounds, number):  # type: ignore[no-untyped-def]
     """The classes of round r in every graph and their counts: bounds, classes, counts."""
-    found = 0
+    total = 0
     for i in range(len(lines)):
-        found += rounds[lines[i, 0]] == r
+        total += rounds[lines[i, 0]] == r
     bounds = np.empty(len(ptr), np.int64)
-    ids, counts = np.empty(found, np.int64), np.empty(found, np.int64)
+    ids, counts = np.empty(total, np.int64), np.empty(total, np.int64)
     at = 0
     for g in range(len(ptr) - 1):
         bounds[g] = at

@@ -58,15 +58,15 @@ def triangles(indptr, indices):  # type: ignore[no-untyped-def]
             mark[np.uint64(arrow[at])] = 1
         for at in range(start[a], start[a + 1]):
             b = np.uint64(arrow[at])
-            found = 0
+            common = 0
             for to in range(start[b], start[b + one]):
                 c = np.uint64(arrow[to])
                 if mark[c]:
                     count[order[c]] += 1
-                    found += 1
-            if found:
-                count[order[b]] += found
-                count[order[a]] += found
+                    common += 1
+            if common:
+                count[order[b]] += common
+                count[order[a]] += common
         for at in range(start[a], start[a + 1]):
             mark[np.uint64(arrow[at])] = 0
     return count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import LimitError
 from ..graphs import Graphs
 from .structure import Cells, PeerStructure, Relation
 
@@ -32,7 +32,7 @@ def bags(graphs: Graphs, policy: str, hops: int, edged: bool) -> PeerStructure:
     arrays = (graphs.ptr, graphs.indptr, graphs.indices, kind, hops)
     loops.bag_of_subgraphs(*arrays, False, sizes)
     if sizes[2] > MOST_MESSAGES:
-        raise InputError(
+        raise LimitError(
             f"The policy {policy!r} makes {sizes[0]:,} subgraphs with {sizes[1]:,} vertices and "
             f"{sizes[2]:,} messages, more than {MOST_MESSAGES:,}. Use ego networks of fewer hops, "
             "such as --model esan:policy=ego,hops=1, or a set of smaller graphs."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError
+from ...errors import LimitError
 from ..graphs import Graphs
 from .structure import PeerStructure, Relation
 
@@ -63,6 +63,7 @@ def eigenvectors(graphs: Graphs, count: int) -> tuple[NDArray[np.float64], int, 
     with a repeated eigenvalue among them; and the number of disconnected graphs."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
+    from threadpoolctl import threadpool_limits
 
     n = graphs.num_nodes
     adjacency = csr_array((np.ones(len(graphs.indices)), graphs.indices, graphs.indptr), (n, n))
@@ -70,7 +71,7 @@ def eigenvectors(graphs: Graphs, count: int) -> tuple[NDArray[np.float64], int, 
     order = np.argsort(label, kind="stable")
     sizes = np.bincount(label, minlength=parts)
     if sizes.max(initial=0) > LARGEST:
-        raise InputError(
+        raise LimitError(
             f"DGN needs the eigenvectors of a component of {sizes.max():,} vertices; it takes at "
             f"most {LARGEST:,}. Use smaller graphs or another model."
         )
@@ -90,7 +91,8 @@ def eigenvectors(graphs: Graphs, count: int) -> tuple[NDArray[np.float64], int, 
             of = rank[label[rows[inside]]], place[rows[inside]]
             matrix[(*of, place[columns[inside]])] = -1
             np.add.at(matrix, (*of, of[1]), 1)
-            values, vectors = np.linalg.eigh(matrix)
+            with threadpool_limits(1, "blas"):  # threads slow small matrices down
+                values, vectors = np.linalg.eigh(matrix)
             own = begin[chosen][:, None] + np.arange(size)
             taken = min(count, size - 1)
             out[order[own], :taken] = vectors[:, :, 1 : 1 + taken]

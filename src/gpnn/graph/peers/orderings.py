@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import LimitError
 from ..graphs import Graphs
 from .structure import Cells, PeerStructure, Relation
 
@@ -29,13 +29,13 @@ def local_orderings(graphs: Graphs, depth: int, width: int, edged: bool) -> Peer
 
     length = ordering_length(depth, width)
     if length > LONGEST:
-        raise InputError(
+        raise LimitError(
             f"Orderings of depth {depth} and width {width} have {length} vertices; Deep LRP takes "
             f"at most {LONGEST} here. Use a smaller depth or width, such as lrp:depth=7,width=1."
         )
     root, slots, whole = bfs_orderings(graphs.indptr, graphs.indices, depth, width, MOST_ORDERINGS)
     if not whole:
-        raise InputError(
+        raise LimitError(
             f"The graphs have more than {MOST_ORDERINGS:,} orderings of depth {depth} and width "
             f"{width}: {graphs.graph_of[root[-1]]:,} of {len(graphs):,} graphs fit. Use a smaller "
             f"depth or width, such as --model lrp:depth={max(1, depth // 2)},width=1."
@@ -45,8 +45,8 @@ def local_orderings(graphs: Graphs, depth: int, width: int, edged: bool) -> Peer
     out = PeerStructure()
     out.cells["ordering"] = Cells(owner, None, {"bits": bits})
     for place in range(length):
-        held = np.flatnonzero(slots[:, place] >= 0)
-        out.relations[f"place {place}"] = Relation("ordering", "vertex", held, slots[held, place])
+        rows = np.flatnonzero(slots[:, place] >= 0)
+        out.relations[f"place {place}"] = Relation("ordering", "vertex", rows, slots[rows, place])
     each = 1 / np.bincount(root, minlength=graphs.num_nodes)[root]
     out.relations["rooted"] = Relation("vertex", "ordering", root, np.arange(len(root)), each)
     if edged:

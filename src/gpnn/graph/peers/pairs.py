@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError
+from ...errors import LimitError
 from ..graphs import Graphs
 from .structure import Cells, PeerStructure, Relation
 
@@ -29,7 +29,7 @@ def all_pairs(graphs: Graphs) -> PeerStructure:
     sizes = np.diff(graphs.ptr)
     total, largest = int((sizes**2).sum()), int(sizes.max(initial=0))
     if total > MOST_PAIRS or largest > GRIDS[-1]:
-        raise InputError(
+        raise LimitError(
             f"PPGN keeps all pairs of vertices: {total:,} here, and {largest:,} vertices in the "
             f"largest graph. It takes at most {MOST_PAIRS:,} pairs and {GRIDS[-1]:,} vertices. Use "
             "fewer or smaller graphs, or another model, such as --model gin-ak."

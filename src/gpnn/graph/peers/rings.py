@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError
+from ...errors import LimitError
 from ..graphs import Graphs
 from .structure import Cells, PeerStructure, Relation
 
@@ -45,7 +45,7 @@ def cell_complex(graphs: Graphs, longest: int) -> PeerStructure:
         graphs.ptr, graphs.indptr, graphs.indices, longest, MOST_RINGS, WORK
     )
     if done < len(graphs):
-        raise InputError(
+        raise LimitError(
             f"CIN: graph {done} has too many induced rings of up to {longest} vertices, or paths "
             f"to look at: the search stopped after {len(stops):,} rings. Use shorter rings, "
             f"such as --model cin:rings={max(3, min(longest - 1, 6))}."

@@ -30,10 +30,10 @@ def k_hop_shells(graphs: Graphs, hops: int, kernel: str, edged: bool) -> PeerStr
     from ..kernels.periphery import peripheral_components
 
     out = PeerStructure()
-    found = _shortest(graphs, hops) if kernel == "shortest" else _diffusion(graphs, hops)
+    shells = _shortest(graphs, hops) if kernel == "shortest" else _diffusion(graphs, hops)
     owners, counts, hop = [], [], []
     n = graphs.num_nodes
-    for k, (row, column) in enumerate(found, 1):
+    for k, (row, column) in enumerate(shells, 1):
         out.relations[f"hop {k}"] = Relation("vertex", "vertex", row, column, symmetric=True)
         bounds = np.searchsorted(row, np.arange(n + 1))
         owner, edges = peripheral_components(bounds, column, graphs.indptr, graphs.indices)
@@ -65,12 +65,12 @@ def _diffusion(graphs: Graphs, hops: int) -> list[tuple[IntArray, IntArray]]:
 
     n = graphs.num_nodes
     one = csr_array((np.ones(len(graphs.indices), np.int8), graphs.indices, graphs.indptr), (n, n))
-    power, found = one, []
+    power, shells = one, []
     for k in range(hops):
         if k:
             power = (power @ one).astype(bool).astype(np.int8)
             power.sort_indices()
         row = np.arange(n).repeat(np.diff(power.indptr))
         keep = row != power.indices
-        found.append((row[keep], power.indices[keep].astype(np.int64)))
-    return found
+        shells.append((row[keep], power.indices[keep].astype(np.int64)))
+    return shells

@@ -111,8 +111,8 @@ class PeerStructure:
         for key in arrays:
             head, *words = key.replace("_", " ").split("|")
             if head == "cells":
-                held = cells.setdefault(words[0], {"codes": {}})
-                into = held["codes"] if words[1] == "code" else held
+                fields = cells.setdefault(words[0], {"codes": {}})
+                into = fields["codes"] if words[1] == "code" else fields
                 into[words[-1]] = arrays[key]
             elif head == "relation" and words[-1] == "row":
                 name, rows, into, symmetric, _ = words
@@ -121,4 +121,4 @@ class PeerStructure:
                 relations[name] = Relation(
                     rows, into, arrays[key], column, weight, symmetric == "1"
                 )
-        return cls({name: Cells(**held) for name, held in cells.items()}, relations, notes)
+        return cls({name: Cells(**fields) for name, fields in cells.items()}, relations, notes)

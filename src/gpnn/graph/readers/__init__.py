@@ -124,8 +124,8 @@ def _detect(path: Path, options: dict[str, Any]) -> Format:
             return entry
     known = [suffix for entry in FORMATS.values() for suffix in entry.suffixes]
     raise InputError(
-        f"{path}: the suffix {last!r} is not known. Known are {one_of(known)}, folders and zips of "
-        f"TU and OGB; or say the format: {one_of(list(FORMATS))}."
+        f"{path}: the suffix {last!r} is not known. Choose from {one_of(known)}, folders and zips "
+        f"of TU and OGB; or give the format: {one_of(list(FORMATS))}."
     )
 
 

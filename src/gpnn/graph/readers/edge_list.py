@@ -136,10 +136,10 @@ def _refuse_empty_fields(fields: Fields, lines: Ints, count: Ints, path: Path) -
     if not len(comma):
         return
     of_line = np.searchsorted(np.flatnonzero(fields.text == 10), comma)
-    found = np.bincount(of_line, minlength=int(lines.max(initial=0)) + 1)
-    allowed = np.zeros(len(found), np.int64)
+    num_commas = np.bincount(of_line, minlength=int(lines.max(initial=0)) + 1)
+    allowed = np.zeros(len(num_commas), np.int64)
     allowed[lines] = count - 1
-    bad = np.flatnonzero(found > allowed)
+    bad = np.flatnonzero(num_commas > allowed)
     if len(bad):
         raise InputError(f"{where(path, int(bad[0]))}: an empty field. Every edge needs two names.")
 

@@ -80,7 +80,9 @@ def _matrix(file: Arrays) -> Graphs:
         "coo": ("row", "col"), "dia": ("offsets",),
     }  # fmt: skip
     if kind not in parts:
-        raise InputError(f"There is no sparse format {kind!r}. Known are {one_of(list(parts))}.")
+        raise InputError(
+            f"There is no sparse format {kind!r}. Choose one of: {one_of(list(parts))}."
+        )
     data, rest = np.atleast_1d(file["data"]), [file[name] for name in parts[kind]]
     check_vertices(shape[0], data.size)
     rest = [whole_numbers(one, name) for one, name in zip(rest, parts[kind], strict=True)]

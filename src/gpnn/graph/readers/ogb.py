@@ -28,11 +28,11 @@ Ints = NDArray[np.int64]
 def find_ogb(folder: Path) -> Path | None:
     """The ``raw`` folder of an OGB dataset in the folder or one level below it."""
     for pattern in ("edge.csv.gz", "raw/edge.csv.gz", "*/raw/edge.csv.gz"):
-        found = sorted(folder.glob(pattern))
-        if len(found) > 1:
-            raise InputError(f"{folder} holds {len(found)} OGB datasets. Name the folder of one.")
-        if found:
-            return found[0].parent
+        paths = sorted(folder.glob(pattern))
+        if len(paths) > 1:
+            raise InputError(f"{folder} holds {len(paths)} OGB datasets. Name the folder of one.")
+        if paths:
+            return paths[0].parent
     return None
 
 

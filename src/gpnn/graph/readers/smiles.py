@@ -122,8 +122,8 @@ def _guess(path: Path, rows: list[list[str]]) -> tuple[int, int]:
         if all(words) and None not in parse_molecules(words):
             return at, 1 if parse_molecules([rows[0][at].strip()])[0] is None else 0
     raise InputError(
-        f"{path} has no column of SMILES that can be told by its name ({one_of(_COLUMNS)}) or "
-        "content. Name it with column=."
+        f"{path} has no column of SMILES that can be recognised by its name ({one_of(_COLUMNS)}) "
+        "or content. Name it with column=."
     )
 
 

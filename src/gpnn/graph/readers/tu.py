@@ -46,14 +46,14 @@ class TUData:
 def find_tu(folder: Path) -> Path | None:
     """The ``NAME_A.txt`` in the folder, in ``raw`` or one level below."""
     for pattern in ("*_A.txt", "raw/*_A.txt", "*/*_A.txt", "*/raw/*_A.txt"):
-        found = sorted(folder.glob(pattern))
-        if len(found) > 1:
+        paths = sorted(folder.glob(pattern))
+        if len(paths) > 1:
             raise InputError(
-                f"{folder} holds {len(found)} TU collections ({found[0].name}, …). "
+                f"{folder} holds {len(paths)} TU collections ({paths[0].name}, …). "
                 "Name the folder of one."
             )
-        if found:
-            return found[0]
+        if paths:
+            return paths[0]
     return None
 
 

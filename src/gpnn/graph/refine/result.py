@@ -149,7 +149,7 @@ class Refinement:
         last = int(self.recorded[g])
         if not -1 <= round <= last:
             raise InputError(
-                f"Graph {g} was refined up to round {last}; round {round} was asked for. "
+                f"Graph {g} was refined up to round {last}; round {round} is not available. "
                 f"Run the refinement with rounds={round}."
             )
         return last if round == -1 else round

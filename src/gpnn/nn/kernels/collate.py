@@ -200,47 +200,47 @@ def collate_round(chosen, weight, size, used, rows, mark, start_mark, table, tup
     most = ends[-1] + room
     used_tuple = np.empty(most, np.int64)  # in order of appearance
     total, number = np.zeros(most, np.float64), np.zeros(replicas + 1, np.int64)
-    seen = at = own = took = there = 0
+    num_tuples = num_entries = num_previous = num_takes = num_far = 0
     for r in range(replicas):
         own_mark, own_start = mark[r], start_mark[r]
         for i in range(r * height, (r + 1) * height):
             c = chosen[i]
             if c < 0:
                 continue
-            previous[own] = r * rows + _local(before[c], size, used, own_mark, own_start)
-            own += 1
+            previous[num_previous] = r * rows + _local(before[c], size, used, own_mark, own_start)
+            num_previous += 1
             if shared[c] >= 0:
                 row = r * tall + shared_mark[r, shared[c]] - 1
-                takes[took], sums[row] = row, shared[c]
+                takes[num_takes], sums[row] = row, shared[c]
                 times[row] += weight[i]
-                took += 1
+                num_takes += 1
             for e in range(entry_ptr[c], entry_ptr[c + 1]):
                 k = tuple_mark[r, entry_tuple[e]] - 1
                 if k < 0:
-                    k = seen - number[r]
-                    tuple_mark[r, entry_tuple[e]], used_tuple[seen] = k + 1, entry_tuple[e]
-                    seen += 1
-                tuples[at], count[at] = k, entry_count[e]
+                    k = num_tuples - number[r]
+                    tuple_mark[r, entry_tuple[e]], used_tuple[num_tuples] = k + 1, entry_tuple[e]
+                    num_tuples += 1
+                tuples[num_entries], count[num_entries] = k, entry_count[e]
                 total[number[r] + k] += weight[i] * entry_count[e]
-                at += 1
+                num_entries += 1
         for row in range(r * tall, (r + 1) * tall):
             s = sums[row]
             if s >= 0:
                 for e in range(far_ptr[s], far_ptr[s + 1]):
                     k = tuple_mark[r, far_tuple[e]] - 1
                     if k < 0:
-                        k = seen - number[r]
-                        tuple_mark[r, far_tuple[e]], used_tuple[seen] = k + 1, far_tuple[e]
-                        seen += 1
-                    far[there], far_count[there] = k, far_times[e]
+                        k = num_tuples - number[r]
+                        tuple_mark[r, far_tuple[e]], used_tuple[num_tuples] = k + 1, far_tuple[e]
+                        num_tuples += 1
+                    far[num_far], far_count[num_far] = k, far_times[e]
                     total[number[r] + k] += times[row] * far_times[e]
-                    there += 1
-            far_ends[row + 1] = there
-        number[r + 1] = seen
+                    num_far += 1
+            far_ends[row + 1] = num_far
+        number[r + 1] = num_tuples
     most = 0
     for r in range(replicas):
         most = max(most, number[r + 1] - number[r])
-    met, met_ends = np.empty(2 * seen, np.int64), np.zeros(replicas * most + 1, np.int64)
+    met, met_ends = np.empty(2 * num_tuples, np.int64), np.zeros(replicas * most + 1, np.int64)
     tuple_weight = np.zeros(replicas * most, weight.dtype)
     for r in range(replicas):
         own_mark, own_start = mark[r], start_mark[r]

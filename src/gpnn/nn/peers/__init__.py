@@ -67,7 +67,11 @@ def peer_of(text: str | None) -> PeerSpec | None:
         key, equals, value = (word.strip() for word in part.partition("="))
         if key not in known or not equals:
             names = ", ".join(known) or "no options"
-            raise InputError(f"{part!r} is no option of {name}. It has {names}: {name}:NAME=VALUE.")
+            raise InputError(
+                f"{part!r} is not an option of {name}. It has {names}: {name}:NAME=VALUE."
+            )
+        if key in values:
+            raise InputError(f"{text!r} gives {key} twice.")
         values[key] = _read(value, known[key].default)
     try:
         return PeerSpec(kind, kind.Options(**values))

@@ -95,11 +95,11 @@ class GINAKLayer(nn.Module):
         if self.drop is not None and self.training:
             kept = self.drop(x.new_ones(*x.shape[:-1], 1), batch.vertex_id)
             copy_kept = ego.transposed.sum(kept)
-        found = cells.sums["root"].sum(h * gates[0]) + mean_of(ego, first * gates[1])
-        found = found if kept is None else found * kept
-        found = found + mean_of(copied.transposed, second * gates[2], copy_kept)
-        found = self.out(self.norms[2](found, batch.vertex_weight))
-        out: Tensor = found + self.whole(x, outside, around)
+        pooled = cells.sums["root"].sum(h * gates[0]) + mean_of(ego, first * gates[1])
+        pooled = pooled if kept is None else pooled * kept
+        pooled = pooled + mean_of(copied.transposed, second * gates[2], copy_kept)
+        pooled = self.out(self.norms[2](pooled, batch.vertex_weight))
+        out: Tensor = pooled + self.whole(x, outside, around)
         return out
 
 

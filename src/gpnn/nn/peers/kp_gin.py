@@ -78,13 +78,13 @@ class KPGINLayer(nn.Module):
     def forward(self, x: Tensor, batch: GraphBatch, encode: Encode | None) -> Tensor:
         cells = cells_of(batch)
         edges_of = lookup(self.periphery, cells.rows["component"].codes["edges"])
-        found = []
+        outputs = []
         for k, own in enumerate(self.split(x).chunk(self.hops, -1)):
             message = _hop(own.contiguous(), k + 1, batch, encode, self.edge)
             message = cells.sums[f"periphery {k + 1}"].sum(edges_of, onto=message)
             z = (1 + self.epsilon)[..., None, None] * own + message
-            found.append(torch.relu(self.mlps[k](z, batch.vertex_weight)))
-        rows = torch.stack(found, -2)
+            outputs.append(torch.relu(self.mlps[k](z, batch.vertex_weight)))
+        rows = torch.stack(outputs, -2)
         out: Tensor = self.out((self._theta(rows) * rows).sum(-2))
         return out
 
@@ -155,9 +155,9 @@ class KPGIN(VertexPeer):
     Feng et al., *How Powerful are K-hop Message Passing Graph Neural Networks*, NeurIPS 2022.
     Departures: a component of the peripheral subgraph is encoded by its number of edges (the public
     code takes the mean of their labels and keeps five components in the order in which networkx
-    finds them, so it depends on the order of vertices); numbers of paths are not encoded; the
-    geometric weights use the sigmoid that the public code computes but does not use; attention has
-    no LSTM; KP-GIN+ has a self term.
+    finds them, so it depends on the order of vertices); numbers of paths, and distances inside the
+    peripheral subgraph, are not encoded; the geometric weights use the sigmoid that the public code
+    computes but does not use; attention has no LSTM; KP-GIN+ has a self term.
     """
 
     name, title = "kp-gin", "KP-GIN"

@@ -71,10 +71,10 @@ class LRPLayer(nn.Module):
             total = cells.sums["bonds"].sum(lookup(self.pair, bonds.codes["pair"]) * encode(bonds))
         for place, own in enumerate(self.places_map(x).chunk(self.places, -1)):
             total = cells.sums[f"place {place}"].sum(own.contiguous(), onto=total)
-        found = cells.sums["rooted"].sum(torch.relu(total + self.bias.unsqueeze(-2)))
+        pooled = cells.sums["rooted"].sum(torch.relu(total + self.bias.unsqueeze(-2)))
         near = batch.neighbours.ptr
         degree = (near[1:] - near[:-1]).to(x.dtype).view(*x.shape[:-1], 1)
-        out: Tensor = found * self.scale(torch.relu(self.degree(degree)))
+        out: Tensor = pooled * self.scale(torch.relu(self.degree(degree)))
         return out
 
 

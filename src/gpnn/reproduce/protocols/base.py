@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,12 +50,13 @@ class Measured:
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean, standard deviation and standard error of the mean; ``None`` if there are too few
-    values."""
+    """Mean, standard deviation and standard error of the mean over ``units`` (folds, or seeds of
+    one fold); ``None`` if there are too few."""
 
     mean: float
     std: float | None
     error: float | None
+    units: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,9 @@ class Protocol:
             ``replicas(samples, recipe, quick, data)``; ``quick`` requests a small sample of the
             protocol, ``data`` is the folder of datasets.
         choose: chooses the value of every fold and seed from the curves.
+        overlap: test samples per training sample, where folds or splits share training samples;
+            the standard error of a gain is corrected by it.
+        published_overlap: the same for the published splits of a recipe, ``geom-gcn``.
     """
 
     name: str
@@ -79,6 +83,13 @@ class Protocol:
     warning: str
     replicas: Callable[[Samples, Recipe, bool, str | None], Replicas]
     choose: Callable[[Sequence[Member], Curves], list[Measured]]
+    overlap: float = 0.0
+    published_overlap: float = 0.0
+
+    def overlap_of(self, record: Mapping[str, Any] | None) -> float:
+        """The overlap of the splits of a record."""
+        recipe = {} if record is None else record.get("recipe", {})
+        return self.published_overlap if recipe.get("splits") == "geom-gcn" else self.overlap
 
 
 def at_own_best(members: Sequence[Member], curves: Curves, chooser: FloatArray) -> list[Measured]:
@@ -99,19 +110,20 @@ def summarise(measured: Sequence[Measured]) -> Summary:
     mean = float(table.mean())
     per_unit = table.mean(axis=0) if table.shape[1] > 1 else table[:, 0]
     if len(per_unit) < 2:
-        return Summary(mean, None, None)
+        return Summary(mean, None, None, len(per_unit))
     spread = table.std(axis=1, ddof=1).mean() if table.shape[1] > 1 else per_unit.std(ddof=1)
-    return Summary(mean, float(spread), float(per_unit.std(ddof=1) / np.sqrt(len(per_unit))))
+    error = float(per_unit.std(ddof=1) / np.sqrt(len(per_unit)))
+    return Summary(mean, float(spread), error, len(per_unit))
 
 
 def as_table(measured: Sequence[Measured]) -> FloatArray:
     """Return the values as [seeds, folds]."""
     folds = sorted({m.fold for m in measured})
     seeds = sorted({m.seed for m in measured})
-    found = {(m.seed, m.fold): m.value for m in measured}
-    if len(found) != len(measured) or len(found) != len(folds) * len(seeds):
+    scores = {(m.seed, m.fold): m.value for m in measured}
+    if len(scores) != len(measured) or len(scores) != len(folds) * len(seeds):
         raise InputError("A result must hold one value for every fold and seed.")
-    return np.array([[found[seed, fold] for fold in folds] for seed in seeds])
+    return np.array([[scores[seed, fold] for fold in folds] for seed in seeds])
 
 
 def replica(

@@ -90,4 +90,6 @@ PROTOCOL = Protocol(
     warning="",
     replicas=replicas,
     choose=choose_on_validation,
+    overlap=20 / 60,
+    published_overlap=20 / 48,
 )

@@ -23,7 +23,7 @@ def official_replicas(
     split = samples.split
     if split is None:
         raise InputError(
-            f"{recipe.dataset} comes without its official split. Put the files of the split "
+            f"{recipe.dataset} has no official split here. Put the files of the split "
             "beside the data."
         )
     parts = (split["train"], split["valid"], split["test"])

@@ -69,4 +69,5 @@ PROTOCOL = Protocol(
     warning="tu-1 chooses the epoch on the test folds: for comparison with published tables only.",
     replicas=replicas,
     choose=choose,
+    overlap=1 / 9,
 )

@@ -29,4 +29,5 @@ PROTOCOL = Protocol(
     "tables only; it reads higher than the model is.",
     replicas=replicas,
     choose=choose,
+    overlap=1 / 9,
 )

@@ -86,4 +86,5 @@ PROTOCOL = Protocol(
     warning="",
     replicas=replicas,
     choose=choose,
+    overlap=1 / 8,
 )

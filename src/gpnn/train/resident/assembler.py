@@ -56,8 +56,8 @@ class Assembler:
         for name, weight in self.entries.weight.items():
             self.entries.weight[name] = _padded(weight.to(dtype))
         self.cells = {
-            kind: {name: _padded(values) for name, values in held.items()}
-            for kind, held in resident.cells.items()
+            kind: {name: _padded(values) for name, values in attributes.items()}
+            for kind, attributes in resident.cells.items()
         }
 
     def batch(self, graphs: Tensor) -> GraphBatch:
@@ -135,19 +135,19 @@ class Assembler:
 
     def _cells(self, rows: Rows, entries: Entries) -> CellBatch:
         """The input of a peer."""
-        found = {}
-        for kind, held in self.cells.items():
+        cells = {}
+        for kind, attributes in self.cells.items():
             places = cell_kind(kind)
             source, weight = (self._of(places, part) for part in (rows.source, rows.weight))
-            own = {name: values[source] for name, values in held.items()}
+            own = {name: values[source] for name, values in attributes.items()}
             label, features = own.pop("label", None), own.pop("features", None)
             features = None if features is None else features.to(self.dtype)
-            found[kind] = CellRows(weight, source, label, features, own)
+            cells[kind] = CellRows(weight, source, label, features, own)
         sums = {
             name: self._sums(entries, f"peer {name}", back)
             for name, back in self.resident.relations.items()
         }
-        return CellBatch(found, sums)
+        return CellBatch(cells, sums)
 
     def _of(self, kind: str, values: Tensor) -> Tensor:
         """Values of the rows of a kind, [R, rows]."""

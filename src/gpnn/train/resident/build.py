@@ -92,14 +92,14 @@ def _add_cells(
     """Add the input of a peer: kinds of rows with their attributes, and sums between them."""
     for name, one in cells.structure.cells.items():
         own = out.kinds[cell_kind(name)] = kind(one.graph, None)
-        held = {code: as_tensor(values) for code, values in one.codes.items()}
+        attributes = {code: as_tensor(values) for code, values in one.codes.items()}
         if one.entry is not None:
             entry, there = np.maximum(one.entry, 0), one.entry >= 0
-            held["label"] = as_tensor(np.where(there, prepared.edge_label[entry], 0))
+            attributes["label"] = as_tensor(np.where(there, prepared.edge_label[entry], 0))
             if prepared.edge_features is not None:
                 chosen = prepared.edge_features[as_tensor(entry)]
-                held["features"] = chosen * as_tensor(there).unsqueeze(1)
-        out.cells[name] = {key: _placed(own, values) for key, values in held.items()}
+                attributes["features"] = chosen * as_tensor(there).unsqueeze(1)
+        out.cells[name] = {key: _placed(own, values) for key, values in attributes.items()}
     for name, link in cells.structure.relations.items():
         weight = None if link.weight is None else as_tensor(link.weight)
         row, column = as_tensor(link.row), as_tensor(link.column)

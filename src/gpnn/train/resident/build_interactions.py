@@ -18,27 +18,27 @@ Narrow = NDArray[np.int32]
 
 def add_interactions(out: Resident, prepared: Prepared) -> None:
     """Add start classes, classes and tuples of every round, and the sums over them."""
-    found, part_of = prepared.classes, prepared.part_of_colour
-    assert not found.shares
+    interactions, part_of = prepared.classes, prepared.part_of_colour
+    assert not interactions.shares
     lists = _Lists(out.graphs)
-    start = found.start.copy()
+    start = interactions.start.copy()
     start[:, (0, 2)] = part_of[start[:, (0, 2)]]
     starts = lists.add(
         "start",
         start[:, 2],
         out.parts,
-        found.start_ptr,
-        found.start_id,
-        np.ones_like(found.start_id),
+        interactions.start_ptr,
+        interactions.start_id,
+        np.ones_like(interactions.start_id),
     )
     order = np.argsort(starts)
     out.start = as_tensor(start[order])
     if prepared.edge_features is not None:
-        assert found.start_entry is not None
-        entry = found.start_entry[order]
+        assert interactions.start_entry is not None
+        entry = interactions.start_entry[order]
         features = prepared.edge_features[torch.from_numpy(np.maximum(entry, 0))]
         out.start_features = features * torch.from_numpy(entry >= 0).unsqueeze(1)
-    centre, other = as_tensor(found.pair_centre), as_tensor(found.pair_other)
+    centre, other = as_tensor(interactions.pair_centre), as_tensor(interactions.pair_other)
     out.relate("near", "vertex", "vertex", centre, other, symmetric=True)
     vertex = out.kinds["vertex"]
     row = vertex.place[centre]
@@ -47,9 +47,13 @@ def add_interactions(out: Resident, prepared: Prepared) -> None:
     counts = torch.bincount(vertex.graph[row], minlength=out.graphs)
     table: IntArray = starts
     kinds: tuple[str, ...] = ("start",)
-    for number, learned in enumerate(found.tables, 1):
+    for number, learned in enumerate(interactions.tables, 1):
         own = f"class {number}", f"tuple {number}"
-        ids = found.class_ptr[number - 1], found.class_id[number - 1], found.class_count[number - 1]
+        ids = (
+            interactions.class_ptr[number - 1],
+            interactions.class_id[number - 1],
+            interactions.class_count[number - 1],
+        )
         classes = lists.add(own[0], part_of[learned.part], out.parts, *ids)
         met = _tuples_of_graphs(learned.entry_ptr, learned.entry_tuple, learned.entry_count, *ids)
         tuples = lists.add(own[1], np.zeros(len(learned.first), np.int64), 1, *met)
@@ -69,7 +73,7 @@ def add_interactions(out: Resident, prepared: Prepared) -> None:
             weight=as_tensor(learned.entry_count[entries].astype(np.float32)),
         )  # fmt: skip
         table, kinds = np.concatenate([classes, starts]), (own[0], "start")
-        rows = as_tensor(table[found.pair_class[number - 1]])[by_row]
+        rows = as_tensor(table[interactions.pair_class[number - 1]])[by_row]
         out.links[f"pairs {number}"] = Link("vertex", kinds, 1, degree, rows, counts=counts)
     out.shared = lists.join()
 

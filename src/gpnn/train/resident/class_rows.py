@@ -84,10 +84,10 @@ class SharedLayout:
         first, count = edges[:, :-1], edges.diff()
         there = self.rank < count.flatten()[self.seat]
         wanted = first.flatten()[self.seat] + self.rank + 1
-        found = torch.searchsorted(before[1:], wanted).clamp(max=len(times) - 1)
-        source = torch.where(there, found - self.low, self.none)
+        index = torch.searchsorted(before[1:], wanted).clamp(max=len(times) - 1)
+        source = torch.where(there, index - self.low, self.none)
         place = before[:-1].view(self.replicas, -1) + (self.start - first)[:, self.block]
-        return Held(source, times[found] * there, place.flatten())
+        return Held(source, times[index] * there, place.flatten())
 
     def _count(self, graphs: Tensor) -> Tensor:
         """Multiplicity of every item in the graphs of every replica, [R · items]; integers, so that

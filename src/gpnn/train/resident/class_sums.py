@@ -126,14 +126,14 @@ class LinkLayout:
         ptr = before - before[self.heads][self.link]
         degree[self.padding] = self.size - ptr[self.padding]
         row = torch.repeat_interleave(degree, output_size=len(self.number)).long()
-        found = ((self.first[at] - ptr)[row] + self.number).clamp(max=len(self.target) - 1).long()
+        index = ((self.first[at] - ptr)[row] + self.number).clamp(max=len(self.target) - 1).long()
         replica, real = self.replica[row], self.real[row]
-        place = held.place[replica * self.things + self.target[found]]
-        column = place * self.fold + self.add[found] + (replica * self.stride).to(INT)
+        place = held.place[replica * self.things + self.target[index]]
+        column = place * self.fold + self.add[index] + (replica * self.stride).to(INT)
         column = torch.where(real, column, 0)
         key, order = torch.where(real, self.key + column, self.last).sort(stable=True)
         back_ptr = torch.searchsorted(key, self.bounds, out_int32=True) - self.shift
-        return Links(column, ptr, self.own[row][order].to(INT), back_ptr, found, order)
+        return Links(column, ptr, self.own[row][order].to(INT), back_ptr, index, order)
 
     def sums(self, links: Links, name: str) -> Segments:
         """The sums of one link, with their gradient."""

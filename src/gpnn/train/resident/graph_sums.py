@@ -121,9 +121,9 @@ class EntryLayout:
         degree[self.padding] = self.size - self.counts[graphs].sum((0, 1), dtype=INT)
         ptr = degree.cumsum(0, dtype=INT) - degree
         row = torch.repeat_interleave(degree, output_size=self.total).long()
-        found = ((self.first[at] - ptr)[row] + self.number).clamp(max=len(self.value) - 1).long()
-        column = self.value[found] + start[slot[row], self.tag[found]]
-        return Entries(column, ptr - self.begin, found)
+        source = ((self.first[at] - ptr)[row] + self.number).clamp(max=len(self.value) - 1).long()
+        column = self.value[source] + start[slot[row], self.tag[source]]
+        return Entries(column, ptr - self.begin, source)
 
     def sums(self, entries: Entries, name: str, back: str) -> Segments:
         """The sums of one direction, with another as their gradient."""
@@ -136,8 +136,8 @@ class EntryLayout:
 
     def _weights(self, entries: Entries, name: str) -> Tensor:
         """Weights of the entries of a direction; those of padding are arbitrary."""
-        held, found = self.weight[name], entries.source[self.span[name]]
-        return held[(found - self.before[name]).clamp(0, len(held) - 1)]
+        weight, source = self.weight[name], entries.source[self.span[name]]
+        return weight[(source - self.before[name]).clamp(0, len(weight) - 1)]
 
 
 def check_numbers(count: int) -> None:

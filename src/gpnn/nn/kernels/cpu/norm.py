@@ -259,5 +259,5 @@ def _stacked(x: Tensor, dimensions: int) -> Tensor:
 def _weights(weight: Tensor | None, x: Tensor) -> np.ndarray:
     if weight is None:
         return NO_NUMBERS[x.dtype].reshape(0, 0)
-    found: np.ndarray = _stacked(weight.to(x.dtype), 2).numpy()
-    return found
+    weights: np.ndarray = _stacked(weight.to(x.dtype), 2).numpy()
+    return weights

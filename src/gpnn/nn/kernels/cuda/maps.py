@@ -97,9 +97,9 @@ def _add(parts, out, sums, ptr, spans, maps, flat, size, TALL: tl.constexpr,
         span = first + tl.arange(0, TALL)
         total += tl.load(parts + (replica * spans + span)[:, None] * size + at[None, :],
                          mask=(span < last)[:, None] & inside[None, :], other=0)  # fmt: skip
-    own, found = replica * maps + number, tl.sum(total, 0)
-    tl.store(out + own * flat + at, found, mask=at < flat)
-    tl.store(sums + own * (size - flat) + at - flat, found, mask=(at >= flat) & inside)
+    own, value = replica * maps + number, tl.sum(total, 0)
+    tl.store(out + own * flat + at, value, mask=at < flat)
+    tl.store(sums + own * (size - flat) + at - flat, value, mask=(at >= flat) & inside)
 
 
 @cache  # never evicted: captured steps read these tensors
@@ -116,11 +116,11 @@ def _tiles(groups: Groups, rows: int, device: torch.device) -> Tensor:
 @cache
 def _spans(groups: Groups, maps: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """(start, stop) of spans of rows, map by map, and where the spans of each map begin."""
-    found: list[list[tuple[int, int]]] = [[] for _ in range(maps)]
+    by_map: list[list[tuple[int, int]]] = [[] for _ in range(maps)]
     for start, stop, number in groups:
-        found[number] += [(k, min(k + SPAN, stop)) for k in range(start, stop, SPAN)]
-    ptr = torch.tensor([0] + [len(own) for own in found]).cumsum(0)
-    flat = [span for own in found for span in own] or [(0, 0)]
+        by_map[number] += [(k, min(k + SPAN, stop)) for k in range(start, stop, SPAN)]
+    ptr = torch.tensor([0] + [len(own) for own in by_map]).cumsum(0)
+    flat = [span for own in by_map for span in own] or [(0, 0)]
     return (
         torch.tensor(flat, dtype=torch.int32, device=device),
         ptr.to(device, torch.int32),
