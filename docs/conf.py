@@ -68,7 +68,7 @@ _CHILDREN = {
 def _list_children(_, docname, source):
     folder = _CHILDREN.get(docname)
     if folder is not None and any((Path(__file__).parent / folder).glob("*.md")):
-        source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n\n/{folder}/*\n```\n"
+        source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n\n/{folder}/**\n```\n"
 
 
 _ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[(.*?)\]\]")
