@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gpnn.cli._pages import write_pages
@@ -99,6 +100,41 @@ def test_records_lost_are_made_from_the_curves(out: Path, monkeypatch: pytest.Mo
     done = reproduce([TABLE], out, ONLY, quick=True, device="cpu")
     assert done.outcome.finished == 3
     assert sorted(path.read_text().splitlines()) == sorted(before)
+
+
+def test_outdated_records_are_trained_again(out: Path, tmp_path: Path) -> None:
+    """Curves and records of a version with other results are replaced, one for one."""
+    wanted: dict[str, Any] = {"only": ["MUTAG/GIN"], "quick": True, "device": "cpu"}
+    ours = [r for r in lines(out) if r["method"] == "GIN"]
+    keys = {record["key"].partition(":")[0] for record in ours}
+    others = [r for r in lines(out) if r["method"] != "GIN"]
+    (tmp_path / "curves").mkdir()
+    for key in keys:
+        with np.load(out / "curves" / f"{key}.npz") as file:
+            arrays = dict(file)
+        facts = json.loads(str(arrays["facts"]))
+        arrays["facts"] = np.array(json.dumps({**facts, "versions": {"gpnn": "0.0.1"}}))
+        np.savez(tmp_path / "curves" / f"{key}.npz", **arrays)
+    old = [{**r, "mean": 0.0, "versions": {"gpnn": "0.0.1"}} for r in ours]
+    text = "".join(f"{json.dumps(one)}\n" for one in [*old, *others])
+    (tmp_path / "runs.jsonl").write_text(text, encoding="utf-8")
+    plans = []
+    done = reproduce(
+        [TABLE], tmp_path, **wanted, minutes=1e-6, planned=lambda *plan: plans.append(plan)
+    )
+    assert done.outcome.left == 2 and lines(tmp_path) == [*old, *others]
+    done = reproduce([TABLE], tmp_path, **wanted, planned=lambda *plan: plans.append(plan))
+    assert done.outcome.finished == 2
+    assert [(len(jobs), outdated, already) for jobs, outdated, already, _ in plans] == [
+        (2, 2, 0)
+    ] * 2
+    again = {record["key"]: record for record in lines(tmp_path)}
+    assert len(again) == len(lines(tmp_path)) == RECORDS
+    for record in ours:
+        new = again[record["key"]]
+        assert (new["mean"], new["values"]) == (record["mean"], record["values"])
+        assert new["versions"] == record["versions"]
+    assert reproduce([TABLE], tmp_path, **wanted).already == 2
 
 
 def test_the_page_holds_the_numbers_of_the_records(out: Path) -> None:

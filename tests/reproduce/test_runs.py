@@ -94,6 +94,19 @@ def test_curves_come_back_and_damage_is_noticed(tmp_path: Path) -> None:
     assert runs.load_curves(path) is None
 
 
+def test_a_record_of_another_version_is_replaced(tmp_path: Path) -> None:
+    runs = Runs(tmp_path)
+    record = {"key": "a:tu-1", "mean": 0.5, "values": [], "versions": {"gpnn": "0.1.0"}}
+    other = {**record, "key": "b:tu-1"}
+    assert runs.append(record) and runs.append(other) and not runs.append({**record, "mean": 0.9})
+    path = tmp_path / "runs.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"key": "torn')
+    new = {**record, "mean": 0.7, "versions": {"gpnn": "0.1.0", "results": "0.2.0"}}
+    assert runs.append(new) and not runs.append({**new, "mean": 0.8})
+    assert runs.read() == {"a:tu-1": new, "b:tu-1": other}
+    assert path.read_bytes().count(b"\n") == 2
+
+
 def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "lock"
     with locked(path) as first:

@@ -98,7 +98,7 @@ def reproduce(
     """Train the models of a table and compare the results with the paper.
 
     Writes TABLE.md, TABLE.png and runs.jsonl into --out. Finished runs are kept; run the same
-    command again to resume.
+    command again to resume. Runs of a version of gpnn with other results are trained again.
 
     \b
     Examples:
@@ -223,12 +223,16 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
             )
             console.print(text)
 
-    def planned(jobs: list[Job], already: int, spent: str) -> None:
+    def planned(jobs: list[Job], outdated: int, already: int, spent: str) -> None:
         total[1] = len(jobs)
         if jobs or already:
             took = f" ({spent})" if already else ""
-            text = f"{len(jobs)} trainings to do, {already} done already{took}"
-            console.print(text)
+            console.print(f"{len(jobs)} trainings to do, {already} done already{took}")
+        if outdated:
+            console.print(
+                f"{outdated} of these have records of a version of gpnn with other results, which "
+                "the pages show until they are trained again"
+            )
 
     def tell(what: str) -> None:
         console.print(f"counting {what}")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from .. import RESULTS, __version__
 
-__all__ = ["commit", "versions"]
+__all__ = ["commit", "is_current", "version_of", "versions"]
 
 _DISTRIBUTIONS = ("torch", "torch_geometric", "numpy")
 
@@ -26,6 +28,17 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return installed | {"python": platform.python_version()}
+
+
+def version_of(record: Mapping[str, Any]) -> str:
+    """Return the version of gpnn whose results a record has (:data:`gpnn.RESULTS`)."""
+    versions = record.get("versions", {})
+    return str(versions.get("results", versions.get("gpnn")))
+
+
+def is_current(record: Mapping[str, Any]) -> bool:
+    """Whether a training of today would give the result of a record, up to rounding."""
+    return version_of(record) == RESULTS
 
 
 @cache

@@ -10,8 +10,9 @@ from ..text import markdown
 from .gain_report import gain_overview, significant
 from .page_cells import NONE, gain_text, head_of, line, mean_and_spread, number
 from .protocols import get_protocol
+from .provenance import version_of
 from .recipe import PEERS, Recipe
-from .results import Entry, Part, deviations, shortfall, used, version_of
+from .results import Entry, Part, deviations, shortfall, used
 from .tables import CONTROLS, OWN, TABLES
 
 __all__ = ["QUICK", "below", "made_with", "overview", "protocols_of", "spent", "to_markdown"]

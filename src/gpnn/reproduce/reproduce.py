@@ -1,4 +1,5 @@
-"""Run the jobs of the paper's tables that have no records yet."""
+"""Run the jobs of the paper's tables that have no records yet, or records of a version of gpnn with
+other results."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from ..train.device import pick_device
 from . import partitions, report
 from .jobs import Job
 from .recipe import Recipe
-from .run_job import is_done
+from .run_job import has_records, is_done
 from .runs import Runs
 from .tables import NOTHING, TABLES, Additions, jobs_of
 from .workers import Outcome, Settings, Watch, run_all
@@ -44,10 +45,10 @@ def reproduce(
     added: Additions = NOTHING,
     protocols: Sequence[str] = (),
     watch: Watch | None = None,
-    planned: Callable[[list[Job], int, str], None] | None = None,
+    planned: Callable[[list[Job], int, int, str], None] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Reproduced:
-    """Run the jobs of some tables that have no records yet.
+    """Run the jobs of some tables that have no records yet, or outdated ones.
 
     Args:
         tables: names, see :data:`~gpnn.reproduce.tables.ALL`.
@@ -63,8 +64,8 @@ def reproduce(
         added: datasets and base GNNs of the user.
         protocols: train for these protocols only; all if empty.
         watch: callbacks for every job.
-        planned: called with the jobs to run, the number of finished jobs, and the time that those
-            took.
+        planned: called with the jobs to run, how many of them have outdated records, the number of
+            finished jobs, and the time that those took.
         tell: called with the name of what is being counted.
     """
     end = None if minutes is None else time.time() + 60 * minutes
@@ -87,7 +88,8 @@ def reproduce(
     if planned is not None:
         done = {job.key for job in jobs} - {job.key for job in missing}
         finished = [r for key, r in records.items() if key.partition(":")[0] in done]
-        planned(missing, len(done), report.spent(finished))
+        outdated = sum(has_records(job, records) for job in missing)
+        planned(missing, outdated, len(done), report.spent(finished))
     whole = not counted or partitions.count_partitions(
         str(out), data, counted_only, quick, end, tell
     )

@@ -11,11 +11,12 @@ from ..data.tasks import higher_is_better
 from .jobs import NAMES, Row
 from .paper import Figure, figure
 from .protocols import Measured, Summary, get_protocol, summarise
+from .provenance import version_of
 from .recipe import Recipe
 from .run_job import record_key
 from .tables import NOTHING, Additions, Column, columns, make_job
 
-__all__ = ["Entry", "Part", "collect", "deviations", "gain", "shortfall", "used", "version_of"]
+__all__ = ["Entry", "Part", "collect", "deviations", "gain", "shortfall", "used"]
 
 Record = dict[str, Any]
 SETTINGS = {"tu-1": "1", "tu-2": "2"}
@@ -188,12 +189,6 @@ def gain(record: Record | None, other: Record | None, overlap: float = 0.0) -> S
         return None
     summary = summarise(pairs)
     return replace(summary, error=_times(math.sqrt(1 + summary.units * overlap), summary.error))
-
-
-def version_of(record: Record) -> str:
-    """Return the version of gpnn whose results a record has (:data:`gpnn.RESULTS`)."""
-    versions = record["versions"]
-    return str(versions.get("results", versions.get("gpnn")))
 
 
 def deviations(measured: Summary | None, paper: Figure | None) -> float | None:

@@ -22,6 +22,7 @@ from typing import Any
 
 import torch
 
+from .. import RESULTS
 from ..lock import locked
 from ..train.device import pick_device
 from ..train.halving import PIECE, OutOfTime
@@ -34,12 +35,13 @@ from .data import load_data
 from .jobs import Job
 from .prefetch import Prefetch
 from .protocols import Member, Protocol, Replicas, family, summarise
-from .provenance import commit, versions
+from .provenance import commit, is_current, versions
 from .runs import Runs
 from .width import sized_options
 
 __all__ = [
     "PreparedJob",
+    "has_records",
     "is_done",
     "prepare_ahead",
     "prepare_job",
@@ -55,9 +57,15 @@ Progress = Callable[[float], bool]
 continue."""
 
 
-def is_done(job: Job, records: dict[str, Any]) -> bool:
+def has_records(job: Job, records: dict[str, Any]) -> bool:
     """Return whether every protocol of the job has its record."""
     return all(record_key(job, protocol) in records for protocol in family(job.family))
+
+
+def is_done(job: Job, records: dict[str, Any]) -> bool:
+    """Return whether every protocol of the job has its record, with results of this version."""
+    keys = [record_key(job, protocol) for protocol in family(job.family)]
+    return all(key in records and is_current(records[key]) for key in keys)
 
 
 def record_key(job: Job, protocol: Protocol) -> str:
@@ -88,10 +96,10 @@ def run_job(
     with locked(lock, wait) as mine:
         if not mine:
             return False
-        if runs.load_curves(runs.curves_path(job.key)) is None:
+        if _finished(runs, job) is None:
             prepared = None if prefetch is None else prefetch.take(job)
             _train(job, runs, prepared, data, device, _watched(progress, deadline))
-        stored = runs.load_curves(runs.curves_path(job.key))
+        stored = _finished(runs, job)
         assert stored is not None
         members, curves, facts = stored
         for protocol in family(job.family):
@@ -171,7 +179,7 @@ def prepare_ahead(
     """Do all the work of a job that can be done in advance. Return ``None`` if the job is already
     trained or no longer needed (``over``)."""
     runs = Runs(out)
-    if runs.load_curves(runs.curves_path(job.key)) is not None:
+    if _finished(runs, job) is not None:
         return None
     prepared = prepare_job(job, data, device)
     if over():
@@ -179,6 +187,12 @@ def prepare_ahead(
     if runs.load_curves(_folder(runs, job, prepared, 0) / CURVES) is None:
         prepared.first = prepared.staged(0)
     return prepared
+
+
+def _finished(runs: Runs, job: Job) -> tuple[list[Member], Curves, dict[str, Any]] | None:
+    """Return members, curves and facts of a job that this version has trained."""
+    stored = runs.load_curves(runs.curves_path(job.key))
+    return stored if stored is not None and is_current(stored[2]) else None
 
 
 def _train(
@@ -245,9 +259,10 @@ def _train_piece(
 
 
 def _folder(runs: Runs, job: Job, prepared: PreparedJob, number: int) -> Path:
-    """Return the folder in which a piece is trained; it depends on the piece size."""
+    """Return the folder in which a piece is trained; it depends on the piece size and the version,
+    so that no training is resumed that differs in them."""
     size = "" if prepared.piece == PIECE else f"{prepared.piece}-"
-    return runs.work(job.key) / f"piece-{size}{number}"
+    return runs.work(job.key) / RESULTS / f"piece-{size}{number}"
 
 
 def _watched(report: Callable[[float], None] | None, deadline: float | None) -> Progress:

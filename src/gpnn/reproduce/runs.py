@@ -1,7 +1,8 @@
 """The records of all runs: ``runs.jsonl``, one line each, next to ``curves/KEY.npz``.
 
-Only one process writes at a time, and every key is written once. A process that is killed in the
-middle of a line leaves an incomplete last line: readers skip it, and the next writer removes it.
+Only one process writes at a time, and every key is written once; a version of gpnn with other
+results replaces it. A process that is killed in the middle of a line leaves an incomplete last
+line: readers skip it, and the next writer removes it.
 """
 
 from __future__ import annotations
@@ -20,13 +21,25 @@ import numpy as np
 
 from ..array_files import read_arrays, write_arrays
 from ..errors import InputError
-from ..files import write_text, writing
+from ..files import writing
 from ..graph.readers.files import note
 from ..lock import locked
 from ..options import Flag, Number, Whole
-from ..schema import Anything, Lines, ListOf, Maybe, Numbers, Table, Text, parse_json, read_lines
+from ..schema import (
+    Anything,
+    Lines,
+    ListOf,
+    Maybe,
+    Numbers,
+    Table,
+    Text,
+    parse_json,
+    read_lines,
+    write_lines,
+)
 from ..train.replica import Curves
 from .protocols import Member
+from .provenance import version_of
 
 __all__ = ["Record", "Runs"]
 
@@ -56,12 +69,19 @@ class Runs:
         return records, lines
 
     def append(self, record: Record) -> bool:
-        """Add a record unless its key exists; return whether it was added."""
+        """Add a record unless its key exists with results of the same version; return whether it
+        was added. A record of another version is replaced."""
         line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
         with locked(self.out / ".runs.lock"), writing(self.path):
             records, lines = self._read()
-            if record["key"] in records:
+            known = records.get(record["key"])
+            if known is not None and version_of(known) == version_of(record):
                 return False
+            if known is not None:
+                write_lines(
+                    self.path, [r for r in lines.rows if r["key"] != record["key"]] + [record]
+                )
+                return True
             with self.path.open("ab", buffering=0) as file:
                 if lines.torn:
                     file.truncate(lines.whole)
@@ -81,8 +101,7 @@ class Runs:
         with locked(self.out / ".runs.lock"):
             kept = [r for key, r in self.read().items() if key.partition(":")[0] not in keys]
             if self.path.is_file():
-                lines = (json.dumps(r, ensure_ascii=False, allow_nan=False) for r in kept)
-                write_text(self.path, "".join(f"{line}\n" for line in lines))
+                write_lines(self.path, kept)
         for key in keys:
             self.curves_path(key).unlink(missing_ok=True)
             shutil.rmtree(self.work(key), ignore_errors=True)
