@@ -10,6 +10,7 @@ from .palette import INK, palette
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ..reproduce.jobs import Row
     from ..reproduce.results import Part
 
 __all__ = ["draw_results"]
@@ -28,29 +29,39 @@ def draw_results(parts: Sequence[Part], title: str) -> Figure:
     colours = dict(zip(protocols, palette(max(3, len(protocols))), strict=False))
     columns = 2 if len(datasets) == 4 else min(COLUMNS, len(datasets))
     rows = -(-len(datasets) // columns)
-    most = max(len(part.entries) for part in parts)
+    shown = {
+        dataset: _models([part for part in parts if part.column.dataset == dataset])
+        for dataset in datasets
+    }
+    most = max(map(len, shown.values()))
     figure = Figure(figsize=(5.0 * columns, rows * (0.34 * most + 0.9) + 1.0), layout="constrained")
     figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold", color=INK)
-    beside: list[str] = []
+    beside: list[Row] = []
     for place, dataset in enumerate(datasets):
         axes = figure.add_subplot(rows, columns, place + 1)
         own_parts = [part for part in parts if part.column.dataset == dataset]
-        _panel(axes, own_parts, colours)
-        names = [entry.row.title for entry in own_parts[0].entries]
-        if place % columns and names == beside:
+        _panel(axes, own_parts, shown[dataset], colours)
+        if place % columns and shown[dataset] == beside:
             axes.set_yticklabels([])
-        beside = names
+        beside = shown[dataset]
     _legend(figure, colours)
     return figure
 
 
-def _panel(axes: Any, parts: Sequence[Part], colours: dict[str, str]) -> None:
-    count = len(parts[0].entries)
+def _models(parts: Sequence[Part]) -> list[Row]:
+    """Return the models of a dataset; a protocol may lack some of them."""
+    present = {entry.row for part in parts for entry in part.entries}
+    return [row for row in parts[0].column.rows if row in present]
+
+
+def _panel(
+    axes: Any, parts: Sequence[Part], models: Sequence[Row], colours: dict[str, str]
+) -> None:
     for number, part in enumerate(parts):
         shift = 0.5 * ((number + 0.5) / len(parts) - 0.5)
         colour = colours[part.protocol]
-        for place, entry in enumerate(part.entries):
-            y = place + shift
+        for entry in part.entries:
+            y = models.index(entry.row) + shift
             if entry.paper is not None:
                 axes.errorbar(
                     entry.paper.mean, y + 0.09, xerr=entry.paper.std, fmt="o", ms=5, mfc="white",
@@ -63,10 +74,10 @@ def _panel(axes: Any, parts: Sequence[Part], colours: dict[str, str]) -> None:
                     elinewidth=1.4,
                 )  # fmt: skip
     axes.set_title(parts[0].title, loc="left", fontsize=10, color=INK)
-    axes.set_ylim(count - 0.4, -0.6)
-    axes.set_yticks(range(count), [entry.row.title for entry in parts[0].entries], fontsize=8)
-    for label, entry in zip(axes.get_yticklabels(), parts[0].entries, strict=True):
-        if not entry.row.gpnn:
+    axes.set_ylim(len(models) - 0.4, -0.6)
+    axes.set_yticks(range(len(models)), [row.title for row in models], fontsize=8)
+    for label, row in zip(axes.get_yticklabels(), models, strict=True):
+        if not row.gpnn:
             label.set_fontweight("bold")
     axes.set_xlabel(_unit(parts[0].protocol), fontsize=8)
     axes.tick_params(axis="x", labelsize=8)
