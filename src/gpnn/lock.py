@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -45,7 +45,8 @@ def sole_writer(path: Path) -> Iterator[None]:
         if not mine:
             raise InputError(f"Another process writes {path}. Wait, or name another --log.")
         yield
-        lock.unlink(missing_ok=True)
+        with suppress(OSError):  # Windows does not remove an open file
+            lock.unlink()
 
 
 def _open(path: Path) -> IO[bytes]:

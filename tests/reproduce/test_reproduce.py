@@ -313,6 +313,8 @@ def test_the_page_of_the_peers(tmp_path: Path) -> None:
     )
     assert "ESAN (quoted)" in table
     assert "all graphs of the workload" in page
+    gin = steps["rows"][0]
+    partly = {name: gin[name] for name in ("workload", "method", "model", "seconds", "memory")}
     for name, content, message in (
         ("brec.json", {"suite": "sr", "pairs": 400}, "results is missing"),
         ("brec.json", {**brec, "results": []}, "results must be a list of 1 or more"),
@@ -322,6 +324,10 @@ def test_the_page_of_the_peers(tmp_path: Path) -> None:
         ("steps.json", {"rows": []}, "workloads is missing"),
         ("steps.json", {**steps, "quick": True}, "was measured with --quick"),
         ("steps.json", {**steps, "replicas": 10}, "was measured with --quick"),
+        ("steps.json", {**steps, "rows": [{**gin, "seconds": "x"}]}, "seconds must be 0 or more"),
+        ("steps.json", {**steps, "rows": [{**gin, "memory": None}]}, "memory must be 0 or more"),
+        ("steps.json", {**steps, "rows": [{"method": "a"}]}, "workload is missing"),
+        ("steps.json", {**steps, "rows": [partly]}, "prepare_seconds is missing"),
     ):
         before = (tmp_path / name).read_text()
         (tmp_path / name).write_text(json.dumps(content))

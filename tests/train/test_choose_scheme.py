@@ -20,7 +20,7 @@ from gpnn.train.choose_scheme import _rung_splits, _shorter, choose_scheme
 from gpnn.train.halving import Bracket, Ended, run_rungs
 from gpnn.train.paired import paired, student_p
 from gpnn.train.replica import Schedule
-from gpnn.train.scheme_candidates import Candidate, candidates
+from gpnn.train.scheme_candidates import Candidate, candidates, same_question
 from gpnn.train.scheme_decision import Chosen, decide, is_ahead
 from gpnn.train.search_log import Trial, TrialLog
 from gpnn.train.train_config import TrainConfig
@@ -236,6 +236,9 @@ def test_what_the_data_cannot_carry_is_left_out() -> None:
     fixed = candidates(samples, pool, {"layers": 3, "interactions": "cross", "d": 2})
     assert {one.options.get("interactions", "cross") for one in fixed} == {"cross"}
     assert {one.options.get("d", 2) for one in fixed} == {2}
+    alias = candidates(samples, pool, {"layers": 3, "interactions": "star", "d": 2})
+    assert alias == fixed and [one.complexity for one in alias]
+    assert same_question(alias, {"interactions": "star", "d": 2})
 
 
 def choose(samples: Samples, folder: Path, **more: Any) -> Chosen:
@@ -259,7 +262,7 @@ def test_the_planted_scheme_is_found_and_the_choice_resumes(
     assert again.standings == found.standings
     with pytest.raises(InputError, match="holds another search"):
         choose(encode_samples(planted("core", 60, seed=1)), tmp_path)
-    monkeypatch.setattr("gpnn.train.choose_scheme.RESULTS", "0.0.1")
+    monkeypatch.setattr("gpnn.train.search_log.RESULTS", "0.0.1")
     with pytest.raises(InputError, match="holds another search"):
         choose(samples, tmp_path)
 

@@ -8,13 +8,14 @@ from typing import Any
 from ..data.samples import Samples
 from ..errors import InputError
 from ..graph.learned import learned_parts
+from ..graph.refine import interaction_type
 from ..graph.registry import mixed_schemes
 from ..graph.schemes import get_scheme
 from ..graph.structure import Structure
 from ..nn.bases import check_base_name
 from ..nn.peers import peer_of
 from ..options import AUTO
-from ..train.setup import base_alone, model_config, named_model
+from ..train.setup import base_alone, check_structure, model_config, named_model
 
 __all__ = ["BASE", "METHODS", "check_method", "network_options", "read_method"]
 
@@ -36,7 +37,9 @@ def check_method(method: str, samples: Samples, model: Mapping[str, Any]) -> Non
     Structure.split(model)
     if method == AUTO:
         return
-    config = model_config(samples, 1, base_alone(network_options(method, model)))
+    options = base_alone(network_options(method, model))
+    check_structure(samples, options)
+    config = model_config(samples, 1, options)
     if config.peer is None and config.base is not None:
         check_base_name(config.base)
 
@@ -81,6 +84,8 @@ def read_method(text: str) -> dict[str, Any]:
         if key in options:
             raise InputError(f"{text!r} gives {key} twice.")
         options[key] = None if (key, value) == ("base", "none") else _value(value)
+    if "interactions" in options:
+        options["interactions"] = interaction_type(options["interactions"])
     return options
 
 

@@ -26,11 +26,13 @@ from .. import RESULTS
 from ..data.generated import Generated, is_generated
 from ..data.samples import load_samples
 from ..errors import InputError
+from ..graph.refine import interaction_type
 from ..nn.peers import peer_of
 from ..options import AUTO, Number, Whole
 from ..pool import ordered_map
 from ..train.choose_scheme import MINUTES
 from ..train.device import pick_device
+from ..train.halving import PIECE
 from .scheme_log import CHOICE, TRAINING, Record, check_names, log_path, opened_log, read_log
 from .scheme_methods import BASE, METHODS, check_method, network_options
 from .scheme_tasks import Choices, Trainings
@@ -71,14 +73,14 @@ def run_schemes_bench(
     """
     names = list(dict.fromkeys([BASE, *methods]))
     runs, minutes = Whole(2).read("runs", runs), Number(above=True).read("minutes", minutes)
-    train = {"device": "auto", **(train or {})}
+    model, train = dict(model or {}), {"device": "auto", **(train or {})}
+    if "interactions" in model:
+        model["interactions"] = interaction_type(model["interactions"])
     if train["device"] == "auto":
         train["device"] = str(pick_device("auto"))
     sources = list(dict.fromkeys(sources))
     compared = [
-        _Comparison(
-            _about(source, target, names, dict(model or {}), train, data), minutes, target, data
-        )
+        _Comparison(_about(source, target, names, model, train, data), minutes, target, data)
         for source in sources
     ]
     if log is not None:
@@ -199,18 +201,22 @@ class _Comparison:
     def _items(
         self, missing: Sequence[tuple[int, str]], choices: Mapping[int, Record]
     ) -> list[tuple[tuple[int, ...], str, Record]]:
-        """Runs that are trained together, method and options of the network: on a GPU all runs of a
-        method, unless they have graphs of their own. Peers may need much memory and are trained
-        run by run."""
+        """Runs that are trained together, method and options of the network: on a GPU the runs of a
+        method, up to :data:`~gpnn.train.halving.PIECE`, unless they have graphs of their own. Peers
+        may need much memory and are trained run by run."""
         together = self.about["splits"] != "graphs" and self.about["train"]["device"] != "cpu"
         groups: dict[tuple[Any, ...], tuple[list[int], str, Record]] = {}
         for run, name in missing:
             chosen = choices[run]["options"] if name == AUTO else None
             options = chosen or network_options(name, self.about["model"])
-            apart = not together or (name != AUTO and peer_of(name) is not None)
+            apart = not together or peer_of(str(options.get("base", ""))) is not None
             key = (name, json.dumps(options, sort_keys=True), run if apart else None)
             groups.setdefault(key, ([], name, options))[0].append(run)
-        return [(tuple(own), name, options) for own, name, options in groups.values()]
+        return [
+            (tuple(own[at : at + PIECE]), name, options)
+            for own, name, options in groups.values()
+            for at in range(0, len(own), PIECE)
+        ]
 
     def _of_auto(self, records: Sequence[Record], choices: Mapping[int, Record]) -> list[Record]:
         """The records of ``auto`` where it chose the base alone: those of the base."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..errors import InputError
 from ._learn import Smiles, Target, Threads, chosen_descriptors, use_threads
 from ._shared import Data, Json, command_line, emit, notes, show, writable
 
@@ -215,6 +216,11 @@ def schemes(
     from ..bench.schemes_report import to_markdown
 
     use_threads(threads)
+    if out is not None and out.suffix == ".png":
+        raise InputError(
+            f"--out is the report, and its picture is written beside it; got {out}. Give "
+            f"{out.with_suffix('.md')}."
+        )
     given = {"interactions": interactions, "d": d, "distances": distances}
     results = run_schemes_bench(
         source, target, method or METHODS, runs,

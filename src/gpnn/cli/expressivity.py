@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import InputError
 from ._shared import Data, Json, Schemes, command_line, emit, notes, show, writable
+
+if TYPE_CHECKING:
+    from ..lab.pair_log import PairResult
 
 __all__ = ["expressivity"]
 
@@ -85,8 +88,8 @@ def expressivity(
         get_scheme(name)
     if realised and (suite != "brec" or test or distances):
         raise InputError("--realised trains GPNN on brec: leave out --test and --distances.")
-    if (category or log is not None) and not realised:
-        raise InputError("--category and --log are for --realised.")
+    if (category or log is not None or jobs != 1 or device != "cpu") and not realised:
+        raise InputError("--category, --log, --jobs and --device are for --realised.")
     if model:
         _check_models(model, realised, bool(scheme or interactions or d))
     if test is None and (scheme or interactions or d or distances):
@@ -172,6 +175,18 @@ def _realise(
     with locked_log(log) as kept, Progress(console=notes(), transient=True) as bar:
         for name, options in kinds:
             task = bar.add_task(name, total=len(pairs))
+            reasons: dict[int, str] = {}
+
+            def tell(
+                pair: int,
+                result: PairResult | str,
+                task: Any = task,
+                reasons: dict[int, str] = reasons,
+            ) -> None:
+                bar.advance(task)
+                if isinstance(result, str):
+                    reasons[pair] = result
+
             row = realise_suite(
                 suite,
                 **options,
@@ -179,12 +194,18 @@ def _realise(
                 jobs=jobs,
                 device=device,
                 log=kept,
-                progress=lambda *_, task=task: bar.advance(task),
+                progress=tell,
             )
             results.append(row)
             exact = "" if row["exact"] is None else f"{row['exact']} exact, "
             counts = f"{exact}{row['untrained']} untrained"
             notes().print(f"{method_of(row)}: {counts}, {row['distinguished']} trained")
+            if reasons:
+                first = min(reasons)
+                notes().print(
+                    f"{method_of(row)}: {len(reasons)} pairs are refused and not counted, such as "
+                    f"pair {first}: {reasons[first]}"
+                )
     kinds_run = list(dict.fromkeys(suite.categories[p] for p in pairs))
     part = {} if len(pairs) == suite.size else {"categories": kinds_run}
     return {"suite": suite.name, "pairs": len(pairs), **part, "results": results}
@@ -198,19 +219,20 @@ def _show(result: dict[str, Any]) -> None:
     paired = "pairs" in result
     count = "distinguished" if paired else "classes"
     total = result["pairs" if paired else "graphs"]
-    categories = list(result["results"][0]["by_category"]) if result["results"] else []
+    rows = result["results"]
+    categories = list(rows[0]["by_category"]) if rows else []
     table = Table(title=f"{result['suite']}: {about_result(result)}", title_justify="left")
     table.add_column("method")
-    more = list(columns_of(result["results"][0])) if result["results"] else []
+    more = list(columns_of(rows[0], rows)) if rows else []
     table.add_column(f"{'trained' if more else count} of {total:,}", justify="right")
     for name in more:
         table.add_column(name, justify="right")
     if len(categories) > 1:
         for category in categories:
             table.add_column(category, justify="right")
-    for row in result["results"]:
+    for row in rows:
         unknown = f" (+{row['unknown']} unknown)" if "unknown" in row else ""
-        cells = list(columns_of(row).values())
+        cells = list(columns_of(row, rows).values())
         cells += [str(n) for n in row["by_category"].values()] if len(categories) > 1 else []
         table.add_row(method_of(row), f"{row[count]:,}{unknown}", *cells)
     table.add_section()

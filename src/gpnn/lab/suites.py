@@ -173,13 +173,15 @@ def quoted_rows(result: dict[str, Any]) -> dict[str, int]:
     return QUOTED_BREC if result["suite"] == "brec" and result["pairs"] == BREC_PAIRS else {}
 
 
-def columns_of(row: dict[str, Any]) -> dict[str, str]:
-    """Further columns of a row of networks: the exact refinement, the untrained network, and
-    failures of reliability."""
+def columns_of(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Further columns of a row of networks: the exact refinement, the untrained network, failures
+    of reliability, and, if there are any in ``rows``, pairs that are too large for a method."""
     if "exact" not in row:
         return {}
-    shown = ((name, row[name]) for name in ("exact", "untrained", "unreliable"))
-    return {name: "—" if value is None else str(value) for name, value in shown}
+    shown = {name: row[name] for name in ("exact", "untrained", "unreliable")}
+    if any(one.get("refused") for one in rows):
+        shown["refused"] = len(row.get("refused", ()))
+    return {name: "—" if value is None else str(value) for name, value in shown.items()}
 
 
 def to_markdown(result: dict[str, Any], command: str) -> str:
@@ -187,7 +189,7 @@ def to_markdown(result: dict[str, Any], command: str) -> str:
     count = "distinguished" if "pairs" in result else "classes"
     total = result.get("pairs", result.get("graphs"))
     rows = result["results"]
-    more = list(columns_of(rows[0])) if rows else []
+    more = list(columns_of(rows[0], rows)) if rows else []
     name = "trained" if more else count
     categories = list(rows[0]["by_category"]) if rows else []
     if len(categories) < 2:
@@ -207,7 +209,7 @@ def to_markdown(result: dict[str, Any], command: str) -> str:
         f"|---{'|---:' * (len(head) - 1)}|",
     ]
     for row in rows:
-        cells = [method_of(row), f"**{row[count]:,}**", *columns_of(row).values()]
+        cells = [method_of(row), f"**{row[count]:,}**", *columns_of(row, rows).values()]
         lines.append(
             f"| {' | '.join([*cells, *(str(row['by_category'][c]) for c in categories)])} |"
         )

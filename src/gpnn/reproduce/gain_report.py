@@ -62,21 +62,27 @@ def _verdict(parts: Sequence[Part], gains: Sequence[Gain]) -> str:
     one part, and where it is worse than a rival."""
     pays, adds_nothing, loses, open_ = [], [], [], []
     for part in parts:
-        own = [
-            one
-            for one in gains
-            if one.part is part and one.rival != "over_base" and one.entry.row.scheme != "trivial"
+        models = [
+            entry for entry in part.entries if entry.row.gpnn and entry.row.scheme != "trivial"
         ]
-        best = [one for one in own if one.established and one.gain.mean > 0]
-        if any(entry.record is None for entry in part.entries) or not own:
+        several = len(models) > 1
+        better, worse, compared = [], [], False
+        for entry in models:
+            own = [one for one in gains if one.entry is entry]
+            rivals = [one for one in own if one.rival != "over_base"]
+            name = f"{part.title} ({entry.row.title})" if several else part.title
+            compared |= bool(rivals)
+            if rivals and all(one.established and one.gain.mean > 0 for one in rivals):
+                better.append(name)
+            if any(one.established and one.gain.mean < 0 for one in own):
+                worse.append(name)
+        if any(entry.record is None for entry in part.entries) or not compared:
             open_.append(part.title)
-        elif {one.rival for one in best} == {one.rival for one in own}:
-            pays.append(part.title)
-        else:
+        elif not better:
             adds_nothing.append(part.title)
-        worse = [one for one in gains if one.part is part and one.entry.row.scheme != "trivial"]
-        if any(one.established and one.gain.mean < 0 for one in worse):
-            loses.append(part.title)
+        else:
+            pays += better
+        loses += worse
     words = []
     if pays:
         words.append(f"The partition pays on {_and(pays)}.")

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..data.tasks import higher_is_better
 from ..errors import InputError
-from ..options import Flag, Whole
+from ..lab.suites import BREC_PAIRS
+from ..options import Flag, Number, Whole
 from ..schema import Anything, ListOf, Maybe, Table, Text, read_json
 from .jobs import NAMES, Row
 from .page_cells import NONE
@@ -75,9 +76,9 @@ def to_markdown(
 def read_brec(folder: Path) -> dict[str, Any] | None:
     """Read the counts of distinguished pairs; ``None`` if there is no such file."""
     brec = _read(folder / BREC, "gpnn expressivity brec --realised --json", _BREC)
-    if brec is not None and brec["pairs"] != PAIRS:
+    if brec is not None and brec["pairs"] != BREC_PAIRS:
         raise InputError(
-            f"{folder / BREC} has {brec['pairs']} pairs of BREC, not {PAIRS}. Measure it "
+            f"{folder / BREC} has {brec['pairs']} pairs of BREC, not {BREC_PAIRS}. Measure it "
             "again without --category."
         )
     return brec
@@ -102,8 +103,6 @@ def _read(path: Path, command: str, rule: Table) -> dict[str, Any] | None:
     return content
 
 
-PAIRS = 400
-"""Pairs of BREC."""
 _BREC = Table(
     {
         "pairs": Whole(0),
@@ -127,11 +126,30 @@ _BREC = Table(
     },
     more=Anything(),
 )
+_MODEL = {name: Text() for name in ("workload", "method", "model")}
+_RATIOS = ("seconds_ratio", "memory_ratio")
+_MEASURED = Table(
+    {
+        **_MODEL,
+        **{name: Number() for name in ("seconds", "memory", "prepare_seconds", *_RATIOS)},
+        "parameters": Whole(0),
+    },
+    more=Anything(),
+)
+_REFUSED = Table(_MODEL, {"note": Text()}, more=Anything())
+
+
+class _Step:
+    """The cost of a method, or why it was not measured."""
+
+    def read(self, name: str, value: Any) -> dict[str, Any]:
+        measured = isinstance(value, dict) and "seconds" in value
+        return (_MEASURED if measured else _REFUSED).read(name, value)
+
+
 _STEPS = Table(
     {
-        "rows": ListOf(
-            Table({name: Text() for name in ("workload", "method", "model")}, more=Anything())
-        ),
+        "rows": ListOf(_Step()),
         "workloads": Table(more=Text()),
         "device": Text(),
         "quick": Flag(),

@@ -25,7 +25,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from .. import RESULTS
 from ..data.samples import Samples
 from ..data.split import inner_folds
 from ..errors import InputError
@@ -117,7 +116,6 @@ def choose_scheme(
         "folds": [[digest for *_, digest in own] for own in parts],
         "data": samples.digest(),
         "device": device.type,
-        "gpnn": RESULTS,
     }
     folds = tuple(tuple((fit, check) for fit, check, _ in own) for own in parts)
     trials = _Trials(samples, tuple(carried), folds, model, train, folder)

@@ -17,6 +17,7 @@ from ..data.samples import Samples
 from ..errors import InputError
 from ..graph.classes import interaction_classes
 from ..graph.partition import Partition, partition
+from ..graph.refine import interaction_type
 from ..graph.structure import Structure
 from ..nn.prepare import label_codes
 
@@ -171,7 +172,8 @@ def same_question(found: Sequence[Candidate], model: Mapping[str, Any]) -> bool:
 
 def _free(model: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[int, bool]]]:
     """Interactions, and radii with or without distances, that the options of a model leave open."""
-    kinds = [model["interactions"]] if "interactions" in model else INTERACTIONS
+    given = "interactions" in model
+    kinds = [interaction_type(model["interactions"])] if given else INTERACTIONS
     radii = [model["d"]] if "d" in model else RADII
     return kinds, [(d, model.get("distances", d > 1)) for d in radii]
 

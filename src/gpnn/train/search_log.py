@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from .. import RESULTS
 from ..errors import InputError
 from ..lock import locked
 from ..options import Number, Whole
@@ -71,11 +72,12 @@ def search_folder(folder: Path, fresh: bool, *more: str) -> Iterator[None]:
 
 
 class TrialLog:
-    """The trials of a folder; ``about`` holds the settings that identify the search."""
+    """The trials of a folder; ``about`` holds the settings that identify the search. The log of a
+    version of gpnn with other results is another search."""
 
     def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
         self.path = folder / LOG
-        self.about: dict[str, Any] = json.loads(json.dumps(about))
+        self.about: dict[str, Any] = json.loads(json.dumps({**about, "gpnn": RESULTS}))
         self.trials: list[Trial] = []
         if not self.path.is_file():
             return

@@ -39,8 +39,8 @@ from .resident.tables import Resident
 from .seeded import Seeded
 
 __all__ = [
-    *("CPU", "Setup", "base_alone", "model_config", "named_model", "prepare_samples"),
-    "set_up",
+    *("CPU", "Setup", "base_alone", "check_structure", "model_config", "named_model"),
+    *("prepare_samples", "set_up"),
 ]
 
 IntArray = NDArray[np.int64]
@@ -363,8 +363,7 @@ def set_up(
     base = options.get("base")
     if isinstance(base, nn.Module):
         options["base"] = "custom"
-    if Structure.split(options)[0].labels and samples.encoder.kind == DEGREE:
-        raise InputError("labels=True needs labels of vertices, and these graphs have none.")
+    check_structure(samples, options)
     if isinstance(samples, PreparedSamples) and not _names_structure(options):
         options["structure"] = samples.structure
     structure = Structure.split(options)[0]
@@ -376,17 +375,28 @@ def set_up(
         cut = cached_partition(samples.graphs, _read_scheme(structure))
     parts = learned_parts(structure.scheme)
     if options.get("gpnn", True) and (parts or mixed_schemes(structure.scheme)):
-        if structure.interactions == "cross":
-            why = "learns which edges are" if parts else "has several kinds of"
-            raise InputError(
-                f"{structure.scheme} {why} cross edges: use interactions 'edges' or 'pairs'."
-            )
         options |= {"component_feature": False, "part_weights": "own"}
     config = model_config(samples, (parts or cut.num_parts) + 1, options)
     own = base if isinstance(base, nn.Module) else None
     if balanced and samples.task is Task.REGRESSION:
         raise InputError("class_weights need classes, and the targets are numbers.")
     return Setup(samples, config, cut, Vocabulary.fit(cut), own, balanced)
+
+
+def check_structure(samples: Samples, options: Mapping[str, Any]) -> None:
+    """Raise for labels that the samples do not have, and for cross edges where the scheme has no
+    fixed ones."""
+    structure = Structure.split(options)[0]
+    if structure.labels and samples.encoder.kind == DEGREE:
+        raise InputError("labels=True needs labels of vertices, and these graphs have none.")
+    if not options.get("gpnn", True) or structure.interactions != "cross":
+        return
+    parts = learned_parts(structure.scheme)
+    if parts or mixed_schemes(structure.scheme):
+        why = "learns which edges are" if parts else "has several kinds of"
+        raise InputError(
+            f"{structure.scheme} {why} cross edges: use interactions 'edges' or 'pairs'."
+        )
 
 
 def _names_structure(options: Mapping[str, Any]) -> bool:
