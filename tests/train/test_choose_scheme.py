@@ -323,9 +323,15 @@ def test_estimators_choose_too(tmp_path: Path) -> None:
     assert again.choice_.candidate == model.choice_.candidate and again.choice_.complete
     assert "standings" not in repr(again.choice_)
     assert np.array_equal(again.predict(graphs), model.predict(graphs))
-    for wrong in ({"folds": 3}, {"gpnn": False}, {"model": "gin"}):
-        with pytest.raises(InputError, match="chooses on all graphs of fit"):
-            GPNNClassifier("auto", **wrong).fit(graphs, y)  # type: ignore[arg-type]
+    refused: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"folds": 3}, "folds would measure on them"),
+        ({"ensemble": 3, "calibrate": True}, "calibrate would measure on them"),
+        ({"gpnn": False}, "leave out gpnn=False"),
+        ({"model": "gin"}, "leave out model='gin'"),
+    )
+    for wrong, message in refused:
+        with pytest.raises(InputError, match=message):
+            GPNNClassifier("auto", **wrong).fit(graphs, y)
     with pytest.warns(UserWarning, match=r"too short.*stopped after 1e-06 minutes"):
         model.set_params(minutes=1e-6).fit(graphs, y)
     assert not model.choice_.candidate.options["gpnn"]

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from torch_geometric.data import Batch, Data
 
-from gpnn import GPNNClassifier, GPNNMultiTarget, GPNNRegressor, Graphs
+from gpnn import GPNN, GPNNClassifier, GPNNMultiTarget, GPNNRegressor, Graphs
 from gpnn.data.objects import read_inputs
 from gpnn.data.raw import DEGREE, FEATURES, LABELS, MOLECULE
 from gpnn.errors import InputError
@@ -455,3 +455,37 @@ def test_baselines_beside_an_estimator() -> None:
     shares = estimator.atom_contributions(texts[:2], "size")
     assert len(shares.of(0)) == 3
     assert shares.of(0).sum() == pytest.approx(shares.full[0] - shares.empty[0])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"model": "cin", "scheme": "core"}, r"model='cin' trains without GPNN: leave out scheme"),
+        ({"gpnn": False, "interactions": "pairs", "d": 2}, r"gpnn=False .* interactions, d\."),
+    ],
+)
+def test_arguments_of_gpnn_are_refused_without_it(given: dict[str, Any], message: str) -> None:
+    graphs = [nx.path_graph(n) for n in range(2, 12)]
+    with pytest.raises(InputError, match=message):
+        GPNNClassifier(epochs=1, **given).fit(graphs, [0, 1] * 5)
+
+
+def test_one_thread_is_used_and_the_number_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small batches are up to a hundred times slower with two threads on a busy machine."""
+    before, seen = torch.get_num_threads(), []
+    forward = GPNN.forward
+
+    def watched(self: GPNN, *args: Any, **options: Any) -> torch.Tensor:
+        seen.append(torch.get_num_threads())
+        return forward(self, *args, **options)
+
+    monkeypatch.setattr(GPNN, "forward", watched)
+    torch.set_num_threads(2)
+    try:
+        graphs = [nx.path_graph(n) for n in range(2, 12)]
+        model = GPNNClassifier(epochs=1, hidden=4, layers=1, random_state=0, device="cpu")
+        model.fit(graphs, [0, 1] * 5).predict(graphs)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen and set(seen) == {1}

@@ -12,10 +12,9 @@ from ..graph.refine import interaction_type
 from ..graph.registry import mixed_schemes
 from ..graph.schemes import get_scheme
 from ..graph.structure import Structure
-from ..nn.bases import check_base_name
 from ..nn.peers import peer_of
 from ..options import AUTO
-from ..train.setup import base_alone, check_structure, model_config, named_model
+from ..train.setup import base_alone, check_options, model_config, named_model
 
 __all__ = ["BASE", "METHODS", "check_method", "network_options", "read_method"]
 
@@ -38,10 +37,8 @@ def check_method(method: str, samples: Samples, model: Mapping[str, Any]) -> Non
     if method == AUTO:
         return
     options = base_alone(network_options(method, model))
-    check_structure(samples, options)
-    config = model_config(samples, 1, options)
-    if config.peer is None and config.base is not None:
-        check_base_name(config.base)
+    check_options(samples, options)
+    model_config(samples, 1, options)
 
 
 def network_options(method: str, model: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,15 +31,17 @@ def check_options_together(context: typer.Context) -> None:
     auto, thorough = asked["scheme"] == AUTO, asked["effort"] == "thorough"
     folds, ensemble = asked["folds"], asked["ensemble"]
     if auto:
-        wrong = _names(
-            {"--folds": folds, "--calibrate": asked["calibrate"], "--baseline": asked["baseline"],
-             peer: peer, "--effort thorough": thorough}
-        )  # fmt: skip
-        if wrong:
+        if wrong := _names({"--folds": folds, "--calibrate": asked["calibrate"]}):
             raise InputError(
-                f"--scheme {AUTO} chooses on the training and validation samples, the base alone "
-                f"among others: leave out {wrong}. (To measure the choice itself: "
-                "'gpnn bench schemes'.)"
+                f"--scheme {AUTO} chooses with the training and validation samples, and {wrong} "
+                f"would measure on them: leave out {wrong}. 'gpnn bench schemes -m {AUTO}' measures "
+                "the choice on test samples."
+            )
+        if wrong := _names(
+            {"--baseline": asked["baseline"], peer: peer, "--effort thorough": thorough}
+        ):
+            raise InputError(
+                f"--scheme {AUTO} searches among GPNNs and the base GNN alone: leave out {wrong}."
             )
     if peer and asked["baseline"]:
         raise InputError(f"Give either {peer} or --baseline, not both.")

@@ -10,12 +10,15 @@ import numpy as np
 from ..errors import InputError
 from ..files import exists, user_path
 from .encoder import Encoder
-from .formats import STDIN
+from .formats import STDIN, file_kind
 from .generated import is_generated, read_generated
 from .raw import MOLECULE, Raw
 from .table import TableChoice, is_table, read_molecules, read_table
 
 __all__ = ["read_source"]
+
+EDGE_LISTS = (".csv", ".tsv", ".txt")
+"""Suffixes of tables that edge lists have too."""
 
 
 def read_source(
@@ -45,7 +48,7 @@ def read_source(
 
         return read_node_file(path, labelled=names is None or len(names) > 0)
     file = exists(path) and path.is_file() and is_table(path)
-    if source == STDIN or (file and (like is None or like.kind == MOLECULE)):
+    if source == STDIN or (file and _holds_molecules(path, like)):
         return read_table(path, names, choice)
     if choice.valid or choice.test or choice.split or (choice.descriptors and like is None):
         raise InputError(
@@ -76,6 +79,16 @@ def read_source(
 
         return read_graph_folder(path, names)
     return plain(resolve(str(path), data))
+
+
+def _holds_molecules(path: Path, like: Encoder | None) -> bool:
+    """Whether a file is a table of molecules. A model of other graphs may get an edge list, which
+    has the suffix of a table; it refuses molecules."""
+    from ..graph.readers import is_edge_list
+
+    if like is None or like.kind == MOLECULE:
+        return True
+    return file_kind(path) not in EDGE_LISTS or not is_edge_list(path)
 
 
 def _by_name(source: str, read: Callable[[str], Raw]) -> Raw:

@@ -21,6 +21,7 @@ from ..data.split import Split
 from ..errors import InputError
 from ..graph.structure import Structure
 from ..train.base_estimator import GPNNEstimator
+from ..train.device import one_thread
 from ..train.search_log import Trial
 from ..train.train_config import TrainConfig
 from .jobs import BASES, Row
@@ -143,7 +144,8 @@ def search_estimator(
     assert isinstance(split, Split)
     with TemporaryDirectory() as temporary:
         place = Path(temporary if folder is None else folder)
-        values, trained, _ = search_table(samples, split, options, config, place, minutes)
+        with one_thread():
+            values, trained, _ = search_table(samples, split, options, config, place, minutes)
     own = samples.encoder.descriptors
     fixed: dict[str, Any] = {"distances": options["distances"], "effort": None}
     kept = ("epochs", "patience", "batch_size", "cosine")

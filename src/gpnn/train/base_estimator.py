@@ -29,6 +29,7 @@ from ..options import AUTO
 from .atoms import AtomShares, atom_contributions
 from .baselines import Contender, compare, trees
 from .choose_scheme import choose_scheme
+from .device import one_thread
 from .effort import MOLECULES, schedule_for
 from .fit import fit
 from .model_file import Loaded, load_model, save_model
@@ -50,6 +51,7 @@ _READ_BY = {
     Task.MULTITASK: "GPNNMultiTarget.load",
     Task.MIXED: "GPNNMultiTarget.load",
 }
+_OF_GPNN = ("scheme", "interactions", "d", "distances", "labels", "join")
 _SET_BY_EFFORT = ("d", "distances", "epochs", "patience", "batch_size", "cosine")
 
 
@@ -60,6 +62,8 @@ class GPNNEstimator(BaseEstimator):
     Graphs are given as a list: :mod:`gpnn.data.objects` lists the supported types and what is read
     from them. ``fit`` sets a share ``validation`` of them aside to choose the best epoch, or the
     graphs that its argument ``parts`` marks as ``valid`` (``train`` or ``valid`` for every graph).
+    On a CPU one thread is used, which is fastest for small graphs; several estimators can be fitted
+    in parallel, as with ``n_jobs`` of scikit-learn.
 
     Args:
         scheme, interactions, d, distances, labels, walks, layers: as in
@@ -70,7 +74,8 @@ class GPNNEstimator(BaseEstimator):
         hidden, block, join, virtual_node, readout, gpnn: as in
             :class:`~gpnn.nn.config.GPNNConfig`.
         model: ``gpnn``, or another method by name (``cin``, ``esan``, …, see
-            :data:`~gpnn.nn.peers.PEERS`), or a base GNN alone; arguments of GPNN are then unused.
+            :data:`~gpnn.nn.peers.PEERS`), or a base GNN alone; arguments of GPNN then keep their
+            defaults.
         base: the base GNN by name, your own module, or ``None`` for none; ``"auto"`` is
             ``gine`` where edges have labels or features, else ``gin``.
         dropout: ``"auto"`` is 0.5 for a classifier and 0 for a regressor.
@@ -243,7 +248,8 @@ class GPNNEstimator(BaseEstimator):
         """Train; ``facts`` are stored with the model, for :meth:`_restore`."""
         split, ensemble, options, config = self.plan(samples)
         if self.scheme == AUTO:
-            choice = self._chosen(samples, split, options, config)
+            with one_thread():
+                choice = self._chosen(samples, split, options, config)
             options = choice.applied(options)
             facts["choice"] = choice.to_dict()
             if not choice.complete:
@@ -252,7 +258,8 @@ class GPNNEstimator(BaseEstimator):
                     "minutes: give more with minutes=.",
                     stacklevel=3,
                 )
-        fitted = fit(samples, options, config, split, ensemble=ensemble, facts=facts)
+        with one_thread():
+            fitted = fit(samples, options, config, split, ensemble=ensemble, facts=facts)
         self._keep(fitted.loaded)
         if fitted.out_of_fold is not None:
             answers = fitted.out_of_fold.double().numpy()
@@ -294,6 +301,8 @@ class GPNNEstimator(BaseEstimator):
             if not isinstance(getattr(self, name), str) or getattr(self, name) != "auto"
         }
         options |= named_model(self.model)
+        if not options["gpnn"] and self.scheme != AUTO:
+            self._check_idle()
         settings = {name: python_scalar(getattr(self, name)) for name in _TRAIN}
         if self.effort is None:
             settings["halve_every"] = max(1, int(settings["epochs"]) // 2)
@@ -305,6 +314,14 @@ class GPNNEstimator(BaseEstimator):
             settings |= schedule_for(train, self.effort)
             config = TrainConfig.sized(train, seed=seed, **settings)
         return {name: python_scalar(value) for name, value in options.items()}, config
+
+    def _check_idle(self) -> None:
+        """Refuse arguments of GPNN for a model without it."""
+        usual = type(self)()
+        given = [name for name in _OF_GPNN if getattr(self, name) != getattr(usual, name)]
+        if given:
+            what = "gpnn=False" if self.model == "gpnn" else f"model={self.model!r}"
+            raise InputError(f"{what} trains without GPNN: leave out {', '.join(given)}.")
 
     def _check_effort(self, samples: Samples) -> None:
         if not samples.from_smiles:
@@ -323,10 +340,16 @@ class GPNNEstimator(BaseEstimator):
         self, samples: Samples, split: Any, options: dict[str, Any], config: TrainConfig
     ) -> Chosen:
         """The choice of ``scheme="auto"``, on all training and validation graphs."""
-        if not isinstance(split, Split) or self.model != "gpnn" or not self.gpnn:
+        if not isinstance(split, Split):
+            given = "folds" if self.folds is not None else "calibrate"
             raise InputError(
-                f"scheme='{AUTO}' chooses on all graphs of fit, the base alone among others: leave "
-                "out folds, calibrate, model and gpnn=False."
+                f"scheme='{AUTO}' chooses with all graphs of fit, and {given} would measure on "
+                f"them: leave out {given}. cross_val_score measures the choice."
+            )
+        if self.model != "gpnn" or not self.gpnn:
+            given = "gpnn=False" if self.model == "gpnn" else f"model={self.model!r}"
+            raise InputError(
+                f"scheme='{AUTO}' searches among GPNNs and the base GNN alone: leave out {given}."
             )
         usual = GPNNEstimator().get_params()
         free = ("interactions", "d", "distances")
@@ -367,8 +390,7 @@ class GPNNEstimator(BaseEstimator):
         rivals = trees(samples, split, seed)
         if self.gpnn and self.model == "gpnn":
             usual = type(self)().get_params()
-            idle = ("scheme", "interactions", "d", "distances", "labels", "join")
-            plain = {name: usual[name] for name in idle}
+            plain = {name: usual[name] for name in _OF_GPNN}
             started = time.perf_counter()
             base = clone(self).set_params(gpnn=False, **plain).fit(X, y)
             scores, seconds = torch.from_numpy(base._scores(others)), time.perf_counter() - started
@@ -397,7 +419,8 @@ class GPNNEstimator(BaseEstimator):
 
     def _scores(self, graphs: Any) -> NDArray[np.float64]:
         samples = self._read(graphs)
-        return self.model_.predict(samples).double().numpy()
+        with one_thread():
+            return self.model_.predict(samples).double().numpy()
 
 
 def _samples(raw: Raw, encoder: Encoder, y: Tensor | None) -> Samples:

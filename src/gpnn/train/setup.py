@@ -25,7 +25,7 @@ from ..graph.partition import Partition
 from ..graph.registry import mixed_schemes
 from ..graph.structure import Structure
 from ..graph.vocabulary import Vocabulary
-from ..nn.bases import BASES, known_bases
+from ..nn.bases import BASES, check_base_name, known_bases
 from ..nn.config import GPNNConfig, Level, usual_weights
 from ..nn.learned import LearnedGPNN
 from ..nn.mixture import MixedGPNN, make_gpnn
@@ -39,7 +39,7 @@ from .resident.tables import Resident
 from .seeded import Seeded
 
 __all__ = [
-    *("CPU", "Setup", "base_alone", "check_structure", "model_config", "named_model"),
+    *("CPU", "Setup", "base_alone", "check_options", "model_config", "named_model"),
     *("prepare_samples", "set_up"),
 ]
 
@@ -360,10 +360,10 @@ def set_up(
     options = base_alone(model or {})
     if "dropout" in options:
         raise InputError("dropout belongs to the replicas. Set it there.")
+    check_options(samples, options)
     base = options.get("base")
     if isinstance(base, nn.Module):
         options["base"] = "custom"
-    check_structure(samples, options)
     if isinstance(samples, PreparedSamples) and not _names_structure(options):
         options["structure"] = samples.structure
     structure = Structure.split(options)[0]
@@ -383,9 +383,12 @@ def set_up(
     return Setup(samples, config, cut, Vocabulary.fit(cut), own, balanced)
 
 
-def check_structure(samples: Samples, options: Mapping[str, Any]) -> None:
-    """Raise for labels that the samples do not have, and for cross edges where the scheme has no
-    fixed ones."""
+def check_options(samples: Samples, options: Mapping[str, Any]) -> None:
+    """Raise for a base GNN that does not exist, for labels that the samples do not have, and for
+    cross edges where the scheme has no fixed ones."""
+    base = options.get("base")
+    if isinstance(base, str) and peer_of(base) is None:
+        check_base_name(base)
     structure = Structure.split(options)[0]
     if structure.labels and samples.encoder.kind == DEGREE:
         raise InputError("labels=True needs labels of vertices, and these graphs have none.")

@@ -14,7 +14,7 @@ from ...text import did_you_mean
 from ..graphs import Graphs
 from .files import InputNote, one_of
 
-__all__ = ["FORMATS", "Format", "InputNote", "read_graphs"]
+__all__ = ["FORMATS", "Format", "InputNote", "is_edge_list", "read_graphs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,11 @@ def read_graphs(path: str | Path, format: str | None = None, **options: Any) -> 
     except MemoryError:
         raise InputError(f"{path} names more vertices or edges than memory holds.") from None
     return graphs
+
+
+def is_edge_list(path: Path) -> bool:
+    """Whether a file is read as an edge list, by its suffix and header."""
+    return _detect(path, {}).name == "edges"
 
 
 def _load(name: str) -> Callable[..., Any]:
