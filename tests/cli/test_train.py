@@ -346,3 +346,65 @@ def test_another_method_by_name(table: Path, tmp_path: Path) -> None:
     run(*words[:2], "--baseline", "--d", "2", fails="--baseline trains without GPNN: leave out --d")
     run(*words[:3], "cin:rings=5,rings=6", fails="'cin:rings=5,rings=6' gives rings twice")
     run("train", "MUTAG", "--baselines", fails="--baselines need molecules")
+
+
+def test_a_model_of_labelled_graphs_refuses_molecules(table: Path, tmp_path: Path) -> None:
+    """It would take atomic numbers for its labels. An edge list has the suffix of a table too."""
+    model = str(tmp_path / "m")
+    run("train", "MUTAG", "--out", model, "--epochs", "1", *QUICK[2:])
+    smiles = tmp_path / "list.smi"
+    smiles.write_text("CCO\nCC\n")
+    for source in (table, smiles):
+        fails = "reads graphs with integer vertex labels, and the source holds molecules"
+        run("predict", model, str(source), fails=fails)
+        run("explain", model, str(source), "--row", "1", fails=fails)
+    edges = tmp_path / "edges.csv"
+    edges.write_text("0,1\n1,2\n2,0\n")
+    run("predict", model, str(edges), fails="and the source holds graphs without vertex labels")
+    run(
+        "train",
+        "counts:triangle,graphs=20",
+        "--out",
+        str(tmp_path / "d"),
+        "--epochs",
+        "1",
+        *QUICK[2:],
+    )
+    assert "row" in run("predict", str(tmp_path / "d"), str(edges)).output
+
+
+@pytest.mark.parametrize("base", ["gnn", "custom", "cin:foo"])
+def test_a_wrong_base_leaves_the_model_of_the_folder(base: str, tmp_path: Path) -> None:
+    words = ("train", "MUTAG", "--out", str(tmp_path), "--epochs", "1", *QUICK[2:])
+    run(*words)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    result = CliRunner().invoke(app, [*words, "--base", base, "--fresh"])
+    assert isinstance(result.exception, InputError)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_text_in_a_column_of_numbers_is_named(tmp_path: Path) -> None:
+    """Not taken as a class, which would make every number a class."""
+    path = tmp_path / "t.csv"
+
+    def write(values: list[str], comma: bool = False) -> None:
+        rows = zip(("C" * k for k in range(1, 31)), values, strict=True)
+        between = ";" if comma else ","
+        path.write_text("\n".join([f"smiles{between}log", *(between.join(row) for row in rows)]))
+
+    numbers = [f"{k / 7:.3f}" for k in range(30)]
+    words = ("train", str(path), "--out", str(tmp_path / "m"), *QUICK)
+    write([*numbers[:11], "<0.1", *numbers[12:]])
+    said = "The target 'log' holds text in 1 of 30 rows, such as '<0.1' in row 12, and numbers"
+    run(*words, fails=f"{said} in the others. Correct these cells, or empty them. If the numbers")
+    run(*words, "--task", "regression", fails=f"{said} in the others. Correct these cells")
+    write([*(str(k % 3) for k in range(29)), "n.d."])
+    run(*words, fails="such as 'n.d.' in row 30")
+    write([*(one.replace(".", ",") for one in numbers[:4]), "abc",
+           *(one.replace(".", ",") for one in numbers[5:])], comma=True)  # fmt: skip
+    run(*words, fails="such as 'abc' in row 5")
+    write(["3" if k % 2 else "high" for k in range(30)])
+    assert "classes   3 (15), high (15)" in run(*words).stderr
+    run(*words, "--task", "regression", fails="holds text in 15 of 30 rows, such as 'high'")
+    write(["low" if k % 2 else "high" for k in range(30)])
+    run(*words, "--task", "regression", fails="needs numbers, and the target 'log' holds text")

@@ -288,7 +288,7 @@ def test_a_number_that_is_read_as_a_name_is_named(tmp_path: Path) -> None:
     for odd in ("1_0", "9007199254740993"):
         path = tmp_path / "a.csv"
         path.write_text(f"smiles,y\nC,1.5\nCC,2.5\nCCC,{odd}\n")
-        with pytest.raises(InputError, match=f"needs numbers, and the target 'y' holds '{odd}'"):
+        with pytest.raises(InputError, match=f"text in 1 of 3 rows, such as '{odd}' in row 3"):
             load_samples(str(path), "y", task="regression")
 
 

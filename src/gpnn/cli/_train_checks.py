@@ -34,8 +34,8 @@ def check_options_together(context: typer.Context) -> None:
         if wrong := _names({"--folds": folds, "--calibrate": asked["calibrate"]}):
             raise InputError(
                 f"--scheme {AUTO} chooses with the training and validation samples, and {wrong} "
-                f"would measure on them: leave out {wrong}. 'gpnn bench schemes -m {AUTO}' measures "
-                "the choice on test samples."
+                f"would measure on them: leave out {wrong}. 'gpnn bench schemes -m {AUTO}' "
+                "measures the choice on test samples."
             )
         if wrong := _names(
             {"--baseline": asked["baseline"], peer: peer, "--effort thorough": thorough}

@@ -268,6 +268,8 @@ def encode_samples(
     classes: tuple[str, ...] = ()
     mixed: tuple[tuple[str, ...], ...] = () if like is None else like.mixed
     if labelled:
+        if like is None and not raw.node_level:
+            labels.check_numbers(raw.targets, raw.rows.tolist(), task or raw.task)
         task = task or raw.task or labels.infer_task(raw.targets)
         if task.node_level != raw.node_level:
             raise InputError(

@@ -21,7 +21,7 @@ from .formats import STDIN, file_kind, read_parquet, read_sdf
 from .molecules import build_molecules, count_molecules, each_molecule, parse
 from .pieces import Piece, TableFile
 from .raw import MOLECULE, Raw, Skipped
-from .targets import column, missing
+from .targets import FEW_TEXTS, column, missing, texts_among_numbers
 
 __all__ = [
     *("TableChoice", "choose_targets", "is_table", "read_columns", "read_molecules"),
@@ -317,4 +317,6 @@ def _is_name(name: str, values: list[str]) -> bool:
     if name.lower() in _NAMES:
         return True
     words = [value for value in values if value]
-    return column(values).dtype.kind != "f" and len(set(words)) == len(words)
+    if len(set(words)) < len(words) or column(values).dtype.kind == "f":
+        return False
+    return len(texts_among_numbers(column(values))) > FEW_TEXTS * len(words)

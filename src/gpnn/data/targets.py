@@ -16,12 +16,15 @@ from ..errors import InputError
 from .tasks import Task
 
 __all__ = [
-    *("MISSING", "check_labels", "class_names", "column", "encode", "infer_task", "missing"),
-    "mixed_classes",
+    *("MISSING", "check_labels", "check_numbers", "class_names", "column", "encode"),
+    *("FEW_TEXTS", "infer_task", "missing", "mixed_classes", "texts_among_numbers"),
 ]
 
 MISSING = frozenset({"", "nan", "na", "n/a", "none", "null", "?"})
 MAX_INTEGER_CLASSES = 20
+FEW_TEXTS = 0.1
+"""Share of cells up to which text in a column of numbers is an error."""
+_NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
 Column = NDArray[Any]
 
 
@@ -71,6 +74,31 @@ def infer_task(columns: Mapping[str, Column]) -> Task:
     few = distinct <= max(2, min(MAX_INTEGER_CLASSES, len(known) // 5))
     whole = bool((known == np.floor(known)).all())
     return Task.CLASSIFICATION if whole and few else Task.REGRESSION
+
+
+def check_numbers(columns: Mapping[str, Column], rows: Sequence[int], task: Task | None) -> None:
+    """Raise for text among numbers: in any cell if the task needs numbers; in a few cells if the
+    task is not given, because a cell such as ``<0.1`` would make every number a class.
+
+    Args:
+        rows: the row of every value in the source, from 0.
+    """
+    if task is not None and task not in (Task.REGRESSION, Task.MULTITASK):
+        return
+    for name, values in columns.items():
+        texts, known = texts_among_numbers(values), int((~missing(values)).sum())
+        if not texts or (task is None and len(texts) > FEW_TEXTS * known):
+            continue
+        fix = "Correct these cells, or empty them."
+        if task is None:
+            fix += " If the numbers are names of classes, give --task classification (task=…)."
+        raise InputError(
+            f"The target {name!r} holds text in {len(texts)} of {known} rows, such as "
+            f"{values[texts[0]]!r} in row {rows[texts[0]] + 1}, and numbers in the others. {fix}"
+            if len(texts) < known
+            else f"The task {task} needs numbers, and the target {name!r} holds text, such as "
+            f"{values[texts[0]]!r}. Name another target or another task."
+        )
 
 
 def class_names(values: Column) -> tuple[str, ...]:
@@ -129,7 +157,7 @@ def encode(
         return _encode_classes(name, values, classes)
     for name, values in columns.items():
         if values.dtype.kind != "f":
-            bad = next(value for value in values if column([value]).dtype.kind != "f")
+            bad = values[(texts_among_numbers(values) or [0])[0]]
             raise InputError(
                 f"The task {task} needs numbers, and the target {name!r} holds {bad!r}. "
                 "Fix the column or leave the task out."
@@ -193,6 +221,18 @@ def _name(value: Any) -> str:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else str(value)
     return str(value)
+
+
+def texts_among_numbers(values: Column) -> list[int]:
+    """The cells that are neither numbers, with decimal points or commas, nor missing."""
+    if values.dtype.kind == "f":
+        return []
+    return [k for k in np.flatnonzero(~missing(values)).tolist() if not _is_number(values[k])]
+
+
+def _is_number(word: str) -> bool:
+    known = _NUMBER.fullmatch(word) is not None
+    return known and column([word.replace(",", ".")]).dtype.kind == "f"
 
 
 def _is_binary(values: Column) -> bool:
