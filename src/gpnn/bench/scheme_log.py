@@ -20,6 +20,7 @@ from ..errors import InputError
 from ..lock import sole_writer
 from ..options import AUTO, Flag, Number, Whole
 from ..schema import Anything, Table, Text, read_rows, write_lines
+from ..train.checkpoint import describe_difference
 
 __all__ = ["CHOICE", "TRAINING", "check_names", "log_path", "opened_log", "read_log"]
 
@@ -71,8 +72,8 @@ def read_log(path: Path, about: Mapping[str, Any], rule: Table) -> list[Record]:
     rows = read_rows(path, (Table({"comparison": Table(more=Anything())}), rule), FIX)
     known, own = rows[0]["comparison"] if rows else {}, json.loads(json.dumps(about))
     if known != own:
-        names = [name for name in {**own, **known} if own.get(name) != known.get(name)]
-        raise InputError(f"{path} holds another comparison: other {', '.join(names)}. {FIX}")
+        what = describe_difference(known, own) if known else "it has no comparison"
+        raise InputError(f"{path} holds another comparison ({what}). {FIX}")
     lines: dict[tuple[int, str], int] = {}
     for number, row in enumerate(rows[1:], start=2):
         first = lines.setdefault((row["run"], row.get("method", AUTO)), number)

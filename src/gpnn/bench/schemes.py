@@ -157,12 +157,15 @@ class _Comparison:
                 for name in names
                 if (k, name) not in done and not (name == AUTO and _is_base(by_run[k]))
             ]
+            if progress is not None and records:
+                known = sum(one["run"] < runs and one["method"] in names for one in records)
+                progress(f"{self.about['source']}: {known} trainings are in the log")
             for made in self._map(Trainings, self._items(missing, by_run), jobs):
                 records += made
                 keep()
                 if progress is not None:
                     for record in made:
-                        progress(_line(record, runs))
+                        progress(_line(self.about["source"], record, runs))
         used = [one for one in records if one["run"] < runs and one["method"] in names]
         used += self._of_auto(used, by_run)
         overlap = 0.0
@@ -186,7 +189,8 @@ class _Comparison:
                 choices.append(made)
                 keep()
                 if progress is not None:
-                    progress(f"run {made['run'] + 1} of {runs}, auto chose {made['chosen']}")
+                    run = f"{self.about['source']}, run {made['run'] + 1} of {runs}"
+                    progress(f"{run}, auto chose {made['chosen']}")
         return sorted(choices, key=lambda one: one["run"])[:count]
 
     def _map(
@@ -239,6 +243,6 @@ def _is_base(choice: Record) -> bool:
     return not choice["options"].get("gpnn", True)
 
 
-def _line(record: Record, runs: int) -> str:
+def _line(source: str, record: Record, runs: int) -> str:
     value = f"{record['metric']} {record['value']:.4f}"
-    return f"run {record['run'] + 1} of {runs}, {record['method']}: {value}"
+    return f"{source}, run {record['run'] + 1} of {runs}, {record['method']}: {value}"

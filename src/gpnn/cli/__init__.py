@@ -59,7 +59,8 @@ class _Commands(typer.core.TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            kept = ctx.invoked_subcommand in _GO_ON and "--fresh" not in sys.argv
+            logged = any(word.split("=")[0] == "--log" for word in sys.argv)
+            kept = logged or (ctx.invoked_subcommand in _GO_ON and "--fresh" not in sys.argv)
             hint = ": the same command resumes" if kept else ""
             sys.stderr.write(f"gpnn: interrupted{hint}\n")
             raise typer.Exit(130) from None

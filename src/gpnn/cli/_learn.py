@@ -77,6 +77,10 @@ def samples_of(
 
     with working(f"reading {source} …"):
         samples = load_samples(source, target or None, smiles, task, data, strict, **options)
+    if smiles is not None and not samples.from_smiles:
+        raise InputError(
+            f"--smiles names a column of a table of molecules, which {source} is not. Leave it out."
+        )
     if str(samples.graphs.normalised):
         notes().print(f"{source}: {samples.graphs.normalised}", style="dim")
     return samples

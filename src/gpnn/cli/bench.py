@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
+from ..options import AUTO
 from ._learn import Smiles, Target, Threads, chosen_descriptors, use_threads
 from ._shared import Data, Json, command_line, emit, notes, show, writable
 
@@ -195,7 +196,9 @@ def schemes(
     layers: Annotated[int, typer.Option(help="Number of layers.")] = 3,
     hidden: Annotated[int, typer.Option(help="Width of the layers.")] = 64,
     epochs: Annotated[int | None, typer.Option(help="Default: as 'gpnn train'.", min=1)] = None,
-    minutes: Annotated[float, typer.Option(help="Of a choice of auto, at most.")] = 10.0,
+    minutes: Annotated[
+        float | None, typer.Option(help="Of a choice of auto, at most. Default: 10.")
+    ] = None,
     device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
     threads: Threads = 1,
     log: Annotated[
@@ -212,7 +215,7 @@ def schemes(
     gpnn bench schemes MUTAG PTC_MR --runs 10 --log trainings --out schemes.md
     """
     from ..bench.scheme_methods import METHODS
-    from ..bench.schemes import run_schemes_bench
+    from ..bench.schemes import MINUTES, run_schemes_bench
     from ..bench.schemes_report import to_markdown
 
     use_threads(threads)
@@ -221,12 +224,14 @@ def schemes(
             f"--out is the report, and its picture is written beside it; got {out}. Give "
             f"{out.with_suffix('.md')}."
         )
+    if minutes is not None and AUTO not in (method or METHODS):
+        raise InputError("--minutes is the time of a choice of auto: leave it out, or add -m auto.")
     given = {"interactions": interactions, "d": d, "distances": distances}
     results = run_schemes_bench(
         source, target, method or METHODS, runs,
         {k: v for k, v in given.items() if v is not None} | {"layers": layers, "hidden": hidden},
         {"device": device} | ({} if epochs is None else {"epochs": epochs}),
-        minutes, data, log, jobs, _progress(),
+        MINUTES if minutes is None else minutes, data, log, jobs, _progress(),
     )  # fmt: skip
     picture = ""
     if out is not None:
@@ -235,6 +240,7 @@ def schemes(
 
         picture = out.with_suffix(".png").name
         save(draw_scheme_gains(results), out.with_suffix(".png"))
+        notes().print(f"wrote {out.with_suffix('.png')}")
     left_out = ("--out", "-o", "--data", "--log", "--jobs", "-j")
     page = to_markdown(results, command_line(*left_out), picture)
     _deliver({"results": results}, page, out, json)

@@ -111,6 +111,8 @@ def explain(
 def _pick(samples: Samples, source: str, graph: int | None, row: int | None) -> int:
     """Return the index of the graph among those that could be read."""
     count = len(samples.graphs)
+    if row is not None and graph is not None:
+        raise InputError("Give either --row or --graph, not both.")
     if row is not None:
         rows = (samples.rows + 1).tolist()
         if row not in rows:

@@ -24,7 +24,7 @@ __all__ = ["reproduce"]
 
 Option = typer.Option
 QUIET_SECONDS = 20.0
-_WORDS = {"late": "out of time", "busy": "another process is training it"}
+_WORDS = {"done": "done", "late": "out of time", "busy": "another process is training it"}
 
 
 def reproduce(
@@ -201,6 +201,7 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
         console=console,
     )
     total, lines, last = [0, 0], {}, [time.monotonic()]
+    reasons: set[str] = set()
 
     class Live(Watch):
         def started(self, job: Job) -> None:
@@ -218,10 +219,12 @@ def _watching() -> Iterator[tuple[Watch, Any, Any]]:
             bar.remove_task(lines.pop(job.name))
             last[0] = time.monotonic()
             total[0] += ending == "done"
-            text = (
-                f"{total[0]}/{total[1]}  {job.name}: {_WORDS.get(ending, ending)}, {seconds:.1f} s"
-            )
-            console.print(text)
+            count, took = f"{total[0]}/{total[1]}", f", {seconds:.1f} s"
+            if ending in _WORDS:
+                console.print(f"{count}  {job.name}: {_WORDS[ending]}{took}")
+            elif ending not in reasons:  # a missing dataset is the same error for every model
+                reasons.add(ending)
+                console.print(f"{count}  {job.name}: {ending}")
 
     def planned(jobs: list[Job], outdated: int, already: int, spent: str) -> None:
         total[1] = len(jobs)

@@ -11,6 +11,7 @@ from ..errors import InputError
 from ._learn import Device, Threads, use_threads
 from ._search_progress import search_progress, short
 from ._shared import Data, Engine, Json, Scheme, emit, notes, show, working
+from ._train_checks import is_given
 
 if TYPE_CHECKING:
     from ..reproduce.recipe import Recipe
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["search"]
 
 Option = typer.Option
+RUNGS = (0.25, 0.5, 1.0)
+"""Shares of the epochs, as in :data:`gpnn.train.halving.RUNGS`, which imports torch."""
 SHOWN = 5
 
 
 def search(
+    context: typer.Context,
     dataset: Annotated[
         str,
         typer.Argument(
@@ -107,6 +111,10 @@ def search(
     if every and baseline:
         raise InputError("--all searches for the base GNN too: leave out --baseline.")
     row = _row(base, scheme, interactions, baseline)
+    if not row.gpnn:
+        named = [f"--{name}" for name in ("scheme", "interactions") if is_given(context, name)]
+        if named:
+            raise InputError(f"{row.title} is trained without GPNN: leave out {', '.join(named)}.")
     recipe = _recipe(dataset).for_base(base)
     chosen = read_space(space, recipe)
     idle = _idle(recipe, not row.gpnn, data, quick)
@@ -204,9 +212,18 @@ def _tell(plan: Search, minutes: float | None, folder: Path) -> None:
         f"space     {plan.space}\n"
         f"budget    {plan.trials} trials{whole} of {models}{time}; the better half "
         "goes on after 1/4 and 1/2 of the epochs\n"
+        f"cost      that of {_trainings(plan):.0f} trials with all epochs\n"
         f"chosen    on validation samples alone; test samples are not looked at\n"
         f"folder    {folder}",
     )
+
+
+def _trainings(plan: Search) -> float:
+    """Return the cost of all trials, in trainings of a trial for all epochs."""
+    cost, count = 0.0, plan.trials
+    for share in RUNGS:
+        cost, count = cost + share * count, -(-count // 2)
+    return cost
 
 
 def _document(plan: Search, found: Searched, folder: Path) -> dict[str, Any]:
