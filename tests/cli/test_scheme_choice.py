@@ -95,7 +95,7 @@ def test_a_comparison_of_schemes_resumes(gpnn: Callable[..., Any], tmp_path: Pat
     assert "Every run has its own graphs." in text and "Nadeau and Bengio" in text
     assert "(page.png)" in text and (tmp_path / "page.png").is_file()
     other = gpnn(*words[:-4], "--epochs", "3", *words[-2:])
-    assert "holds another comparison: other train" in other.err
+    assert "holds another comparison (epochs: 2 there, 3 here)" in other.err
 
 
 def test_a_method_has_options_of_its_own(gpnn: Callable[..., Any]) -> None:

@@ -187,10 +187,12 @@ def show_fitted(fitted: Fitted, folder: Path, files: list[Path]) -> None:
 
 def learned_lines(learned: dict[str, Any], of: str = "") -> list[str]:
     """Describe the parts of a learned scheme, and the tree that approximates it."""
+    from ..graph.learned import part_name
+
     sizes, dead = learned["vertices"], learned["dead"]
     total = max(1, sum(sizes))
-    shares = ", ".join(f"part {j + 1} {n / total:.0%}" for j, n in enumerate(sizes) if n)
-    unused = f"; dead: part {', '.join(map(str, dead))}" if dead else ""
+    shares = ", ".join(f"part {part_name(j)} {n / total:.0%}" for j, n in enumerate(sizes) if n)
+    unused = f"; dead: part {', '.join(dead)}" if dead else ""
     return [
         f"scheme {learned['scheme']}{of}: {shares} of the training vertices{unused}; "
         f"{learned['cross']:.0%} cross edges",

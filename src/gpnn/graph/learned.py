@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,7 +35,7 @@ from .graphs import Graphs
 from .registry import Scheme, get_scheme, install_scheme
 from .walks import walk_encodings
 
-__all__ = ["PROFILE", "LearnedScheme", "known_learned", "learned_parts", "profile"]
+__all__ = ["PROFILE", "LearnedScheme", "known_learned", "learned_parts", "part_name", "profile"]
 
 IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -148,8 +149,13 @@ _ROW = ListOf(Number(-np.inf))
 _RULE = Table({name: ListOf(_ROW) if name in ("first", "second") else _ROW for name in _FIELDS})
 
 
+def part_name(number: int) -> str:
+    """A letter, so that names of learned parts differ from the numbers of parts."""
+    return string.ascii_uppercase[number]
+
+
 def _describe(row: Sequence[int]) -> str:
-    return f"part {row[0] + 1}"
+    return part_name(row[0])
 
 
 def known_learned(scheme: str) -> LearnedScheme | None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.learned import OFFSET, PROFILE, LearnedScheme
+from ..graph.learned import OFFSET, PROFILE, LearnedScheme, part_name
 from .replica import Replica
 from .setup import Setup
 
@@ -32,7 +32,7 @@ def describe_learned(scheme: LearnedScheme, setup: Setup, replica: Replica) -> d
     return {
         "scheme": scheme.scheme.name,
         "vertices": sizes.tolist(),
-        "dead": (np.flatnonzero(sizes == 0) + 1).tolist(),
+        "dead": [part_name(part) for part in np.flatnonzero(sizes == 0).tolist()],
         "cross": round(float(cross[inside].mean()), 4) if inside.any() else 0.0,
         "tree": text,
         "fidelity": round(fidelity, 4),
@@ -51,7 +51,7 @@ def tree_of(
     tree.fit(x[used], parts[used], sample_weight=weight[used])
     same = tree.predict(x[used]) == parts[used]
     fidelity = float(np.average(same, weights=weight[used]))
-    names = [f"part {label + 1}" for label in tree.classes_]
+    names = [f"part {part_name(label)}" for label in tree.classes_.tolist()]
     text: str = export_text(tree, feature_names=list(PROFILE), class_names=names, decimals=2)
     return text.replace("class: ", ""), fidelity
 
