@@ -19,8 +19,8 @@ from gpnn.train.train_config import TrainConfig
 @pytest.mark.parametrize(
     ("rule", "value", "said"),
     [
-        (Whole(1), 0, "must be a whole number from 1; got 0"),
-        (Whole(1), True, "must be a whole number from 1; got True"),
+        (Whole(1), 0, "must be a whole number of at least 1; got 0"),
+        (Whole(1), True, "must be a whole number of at least 1; got True"),
         (Whole(1, 5), 6, "must be a whole number from 1 to 5; got 6"),
         (Number(), float("nan"), "must be 0 or more; got nan"),
         (Number(above=True), 0, "must be above 0; got 0"),

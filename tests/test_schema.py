@@ -29,7 +29,7 @@ GOOD: dict[str, Any] = {"name": "a", "rows": [{"value": 1.5, "x": None}], "seed"
         ({"rows": [{"value": "1"}]}, r"rows\[0\].value must be"),
         ({"rows": [{"value": 1e999}]}, r"not JSON \(Infinity|rows\[0\].value must be"),
         ({"rows": "abc"}, "rows must be a list"),
-        ({"seed": -1}, "seed must be a whole number from 0; got -1"),
+        ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
         ({"seed": True}, "seed must be a whole number"),
         ({"ids": [1, 2.5]}, "ids must be a list of whole numbers"),
         ({"ids": [1, 2**63]}, "ids holds 1 to 9223372036854775808: out of range"),

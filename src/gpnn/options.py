@@ -43,8 +43,10 @@ class Whole:
     def read(self, name: str, value: Any) -> int:
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if not whole or not self.low <= value <= self.high:
-            most = "" if self.high == math.inf else f" to {self.high}"
-            raise InputError(f"{name} must be a whole number from {self.low}{most}; got {value!r}.")
+            bounds = f"of at least {self.low}"
+            if self.high < math.inf:
+                bounds = f"from {self.low} to {self.high}"
+            raise InputError(f"{name} must be a whole number {bounds}; got {value!r}.")
         return int(value)
 
 

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["csv_cell", "did_you_mean", "markdown", "printable", "shortened"]
+__all__ = ["csv_cell", "did_you_mean", "markdown", "plural", "printable", "shortened"]
 
 MAX_WORD, MAX_MESSAGE = 300, 2_000
 """Maximum number of characters of a word and of a whole message."""
@@ -45,6 +45,11 @@ def shortened(text: str, word: int = MAX_WORD, most: int = MAX_MESSAGE) -> str:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most * 2 // 3]} … {text[-(most // 4) :]}"
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 epoch``, ``2 epochs``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def csv_cell(value: Any) -> Any:

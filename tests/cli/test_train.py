@@ -231,7 +231,7 @@ def test_classes_that_differ_in_case_are_named(tmp_path: Path) -> None:
 
 def test_mistakes(table: Path, tmp_path: Path) -> None:
     run("train", str(table), "--task", "guess", fails="no task 'guess'")
-    run("train", str(table), "--epochs", "0", fails="epochs must be a whole number from 1")
+    run("train", str(table), "--epochs", "0", fails="epochs must be a whole number of at least 1")
     run("train", str(table), "--threads", "0", fails="--threads must be 1 or more")
     run("train", str(table), "--out", str(table), fails="is a file. Name a folder")
     run("train", "nowhere.csv", fails="There is no file nowhere.csv")

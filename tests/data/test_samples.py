@@ -122,9 +122,7 @@ def test_labels_nothing_can_be_learned_from(tmp_path: Path) -> None:
         load("a", "")
     with pytest.raises(InputError, match=r"No row of .* can be used"):
         load("", "")
-    with pytest.raises(
-        InputError, match=r"the target 'y' holds text, such as 'a'"
-    ):
+    with pytest.raises(InputError, match=r"the target 'y' holds text, such as 'a'"):
         load_samples(table(tmp_path / "b.csv", "smiles,y", "CC,a", "CO,b"), task="regression")
 
 

@@ -78,7 +78,7 @@ def test_refusals(mutag, patch, said):
 def test_unseen_labels_are_noted(mutag):
     graph = molecule(2)
     found = mutag.predict({"graph": {**graph, "node_labels": [99] * graph["n"]}})
-    assert "not seen when the model was fitted" in found["notes"][0]
+    assert "not seen in training" in found["notes"][0]
 
 
 def test_molecules_come_as_smiles(tmp_path):

@@ -140,7 +140,7 @@ def test_damaged_matrix() -> None:
 def test_too_large_ids_and_bad_num_nodes() -> None:
     with pytest.raises(InputError, match="numbered 0 to 1"):
         as_graphs([[0], [5]], num_nodes=2)
-    with pytest.raises(InputError, match="whole number from 0, got -1"):
+    with pytest.raises(InputError, match="whole number of at least 0, got -1"):
         as_graphs([[0], [1]], num_nodes=-1)
     with pytest.raises(InputError, match="says itself"):
         as_graphs(nx.path_graph(2), num_nodes=3)

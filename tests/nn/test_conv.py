@@ -90,7 +90,7 @@ def test_what_is_refused() -> None:
         conv(x, edge_index, part[:5])
     with pytest.raises(InputError, match="edge_label is needed if edge_labels"):
         conv(x, edge_index, part, torch.zeros(edge_index.shape[1], dtype=torch.long))
-    with pytest.raises(InputError, match="parts must be a whole number from 1; got 0"):
+    with pytest.raises(InputError, match="parts must be a whole number of at least 1; got 0"):
         GPNNConv(3, 4, parts=0)
     with pytest.raises(InputError, match="Unknown interactions 'all'"):
         GPNNConv(3, 4, parts=2, interactions="all")

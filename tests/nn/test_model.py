@@ -299,7 +299,7 @@ def test_moving_a_batch():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"hidden": 0}, "hidden must be a whole number from 1"),
+        ({"hidden": 0}, "hidden must be a whole number of at least 1"),
         ({"distances": "no"}, "distances must be True or False; got 'no'"),
         ({"d": 6}, "d must be a whole number from 1 to 5"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),

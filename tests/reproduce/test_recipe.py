@@ -55,7 +55,7 @@ def test_a_file_extends_another(tmp_path: Path) -> None:
         ("scheme = 'auto'", "a recipe has no scheme.*gpnn bench schemes DATASET -m auto"),
         ("layers = 0", "layers must be a whole number from 1 to 32; got 0"),
         ("d = 9", "d must be a whole number from 1 to 5; got 9"),
-        ("hidden = 0", "hidden must be a whole number from 1; got 0"),
+        ("hidden = 0", "hidden must be a whole number of at least 1; got 0"),
         ("distances = 3", "distances must be True or False; got 3"),
         ("layers = true", "layers must be a whole number"),
         ("lr = 'fast'", "lr must be above 0; got 'fast'"),

@@ -380,9 +380,9 @@ def test_mistakes_are_told_before_the_first_trial(
     calls = trainer(pretend)
     with pytest.raises(InputError, match="device 'nonsense' cannot be used"):
         run_search(make(), tmp_path, device="nonsense")
-    with pytest.raises(InputError, match="trials must be a whole number from 1; got 0"):
+    with pytest.raises(InputError, match="trials must be a whole number of at least 1; got 0"):
         make(trials=0)
-    with pytest.raises(InputError, match="models must be a whole number from 1; got 0"):
+    with pytest.raises(InputError, match="models must be a whole number of at least 1; got 0"):
         make(models=0)
     assert not calls
 

@@ -242,7 +242,7 @@ def test_splits_with_seeds_of_their_own_equal_networks_alone(tmp_path: Path) -> 
         fit(data, SMALL, config, splits, seeds=(3, 9), folder=tmp_path)
     again = fit(data, SMALL, config, splits, seeds=np.array(seeds), folder=tmp_path)  # type: ignore[arg-type]
     assert again.members == both.members
-    with pytest.raises(InputError, match="seeds must be a whole number from 0; got -1"):
+    with pytest.raises(InputError, match="seeds must be a whole number of at least 0; got -1"):
         fit(data, SMALL, config, splits, seeds=(3, -1))
     with pytest.raises(InputError, match="a seed for every network: 2, not 1"):
         fit(data, SMALL, config, splits, seeds=(3,))
@@ -415,11 +415,11 @@ def test_a_registered_base_can_be_saved(tmp_path: Path) -> None:
 
 def test_configurations_are_checked() -> None:
     for wrong, said in (
-        ({"epochs": 0}, "epochs must be a whole number from 1; got 0"),
-        ({"patience": 0}, "patience must be a whole number from 1; got 0"),
+        ({"epochs": 0}, "epochs must be a whole number of at least 1; got 0"),
+        ({"patience": 0}, "patience must be a whole number of at least 1; got 0"),
         ({"lr": 0.0}, "lr must be above 0"),
         ({"weight_decay": -1.0}, "weight_decay must be 0 or more"),
-        ({"seed": -1}, "seed must be a whole number from 0"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
     ):
         with pytest.raises(InputError, match=said):
             TrainConfig(**wrong)  # type: ignore[arg-type]
@@ -433,7 +433,7 @@ def test_configurations_are_checked() -> None:
         pick_device("toaster")
     with pytest.raises(InputError, match=r"Training needs labels|without labels"):
         fit(replace(samples(), y=None))
-    with pytest.raises(InputError, match="ensemble must be a whole number from 1; got 0"):
+    with pytest.raises(InputError, match="ensemble must be a whole number of at least 1; got 0"):
         fit(samples(), ensemble=0)
 
 

@@ -116,5 +116,5 @@ def test_bad_replicas(options: dict, message: str) -> None:
 
 @pytest.mark.parametrize("field", ["epochs", "batch_size", "halve_every", "steps"])
 def test_bad_schedules(field: str) -> None:
-    with pytest.raises(InputError, match=f"{field} must be a whole number from 1"):
+    with pytest.raises(InputError, match=f"{field} must be a whole number of at least 1"):
         Schedule(**{field: 0})

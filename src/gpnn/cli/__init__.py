@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import warnings
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -117,8 +118,13 @@ app.command("doctor")(doctor.doctor)
 app.add_typer(bench.app, name="bench")
 
 
+@cache
+def _note_once(text: str) -> None:
+    sys.stderr.write(f"gpnn: {shortened(printable(text))}\n")
+
+
 def _note(message: Warning | str, *_: Any, **__: Any) -> None:
-    sys.stderr.write(f"gpnn: {shortened(printable(str(message)))}\n")
+    _note_once(str(message))
 
 
 def _version(asked: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..options import AUTO
+from ..text import plural
 from ._search_progress import search_progress
 from ._shared import notes
 
@@ -47,9 +48,7 @@ def choose(
 
     def counted(found: list[Candidate]) -> None:
         carried = [one for one in found if not one.refused]
-        console.print(
-            f"schemes   {len(carried)} candidates: {', '.join(one.title for one in carried)}",
-        )
+        console.print(f"schemes   {len(carried)} candidates: {_kinds(carried)}")
         reasons: dict[str, list[str]] = {}
         for one in found:
             if one.refused:
@@ -59,9 +58,9 @@ def choose(
             console.print(f"left out  {shown}: {reason}", style="dim")
 
     def finished(one: Candidate, trial: Trial) -> None:
-        value = trial.reason or f"{trial.value:.4f}"
+        value = trial.reason or f"{samples.metric} {trial.value:.4f}"
         console.print(
-            f"rung {trial.rung}    {one.title}: {value} after {trial.epochs} epochs "
+            f"rung {trial.rung}    {one.title}: {value} after {plural(trial.epochs, 'epoch')} "
             f"({trial.seconds:.1f} s)",
         )
 
@@ -79,6 +78,19 @@ def choose(
     )
     console.print(f"chosen    {choice.candidate.title}{cut}: {choice.reason}")
     return choice
+
+
+def _kinds(carried: list[Candidate]) -> str:
+    """List what the candidates are made of."""
+    own = [one.options for one in carried if one.options["gpnn"]]
+    schemes, interactions, radii = (
+        list(dict.fromkeys(str(one[name]) for one in own))
+        for name in ("scheme", "interactions", "d")
+    )
+    return (
+        f"the base alone, and {', '.join(schemes)} with {', '.join(interactions)} and "
+        f"d {', '.join(radii)}"
+    )
 
 
 def _known(folder: Path, model: dict[str, Any]) -> Chosen | None:
@@ -111,7 +123,10 @@ def choice_table(choice: Chosen) -> Any:
     """Return a table of the bracket: one line per candidate that was tried."""
     from rich.table import Table
 
-    caption = f"{choice.reason}. Gains are over the base on the same folds, ± standard error"
+    caption = (
+        f"{choice.reason}. Gains are over the base on the same folds, ± standard error; tuples of "
+        "Equation 2 are the cost of a layer"
+    )
     if choice.rung:
         caption += (
             f"; p is corrected for the candidates of rung {choice.rung} "
@@ -134,7 +149,7 @@ def choice_table(choice: Chosen) -> Any:
         facts = [f"{own.parts:,}", f"{own.tuples:,.3g}"] if own.options["gpnn"] else ["-", "-"]
         value = one.reason or "-" if one.value is None else f"{one.value:.4f}"
         gain = "" if one.gain is None or not own.options["gpnn"] else f"{one.gain:+.4f}"
-        gain += f" ± {one.error:.4f}" if gain and one.error is not None else ""
+        gain += f" ± {one.error:.4f}" if gain and one.error else ""
         rung = str(one.rung) if one.rung else "-"
         p = "" if one.p is None else f"{one.p:.2g}"
         table.add_row(own.title + mark, *facts, rung, value, gain, p)

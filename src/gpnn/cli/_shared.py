@@ -55,7 +55,7 @@ TrainScheme = Annotated[
         "-s",
         help="Partitioning scheme, see 'gpnn schemes'; auto: chosen on inner folds of the training "
         "and validation samples, the base GNN alone among the candidates; learned-4: four parts "
-        "that are learned with the network.",
+        "that are learned with the network; mix:core,degree: several schemes with learned weights.",
     ),
 ]
 Schemes = Annotated[

@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..text import plural
 from ._shared import notes, show, working
 
 if TYPE_CHECKING:
@@ -37,14 +38,18 @@ def tell_samples(
     names = ", ".join(f"{name} ({count:,})" for name, count in list(counts.items())[:8])
     more = f" and {len(counts) - 8:,} more" if len(counts) > 8 else ""
     kind = "classes" if samples.task.has_classes else "labels"
-    codes = f"{len(encoder.codes)} columns of {', '.join(map(str, encoder.codes))} values"
-    shown = f"{encoder.features:,} numbers" if encoder.features else codes
-    edges = f"; {len(encoder.edges)} kinds of edges" if encoder.edges else ""
+    shown = f"{plural(encoder.features, 'number')} per vertex"
+    if not encoder.features:
+        low, high = min(encoder.codes, default=0), max(encoder.codes, default=0)
+        values = plural(high, "value") if low == high else f"{low} to {high} values each"
+        shown = f"{plural(len(encoder.codes), 'label')} per vertex, {values}"
+    edges = f"; {plural(len(encoder.edges), 'kind')} of edges" if encoder.edges else ""
     if encoder.edge_features:
-        edges = f"; {encoder.edge_features} numbers per edge"
+        edges = f"; {plural(encoder.edge_features, 'number')} per edge"
     validation = len(split.valid)
     few = (
-        f"\nnote      only {validation} validation samples: the best epoch is mostly chance"
+        f"\nnote      only {plural(validation, 'validation sample')}: the best epoch is mostly "
+        "chance"
         if validation < FEW
         else ""
     )
@@ -66,9 +71,9 @@ def tell_samples(
         f"{kind:9} {names}{more}\n{known}"
         f"features  {encoder.kind}: {shown}{edges}\n"
         f"split     {how}{sizes} ({split.how}){few}\n"
-        f"schedule  at most {config.epochs} epochs in batches of {config.batch_size}, step size "
-        f"{config.lr:g} {falling}; patience {config.patience}; epoch "
-        f"chosen by {chosen} on valid",
+        f"schedule  at most {plural(config.epochs, 'epoch')} in batches of {config.batch_size}, "
+        f"step size {config.lr:g} {falling}; patience {config.patience}; epoch chosen by {chosen} "
+        "on valid",
     )
 
 
@@ -174,7 +179,7 @@ def show_fitted(fitted: Fitted, folder: Path, files: list[Path]) -> None:
     if known is not None:
         widths = ", ".join(f"{name} ± {width:.4g}" for name, width in known["half_widths"].items())
         shown = f": 90 % intervals {widths}" if widths else ": probabilities"
-        show(f"calibrated on {known['rows']:,} rows that chose nothing{shown}")
+        show(f"calibrated on {known['rows']:,} rows that chose no epoch{shown}")
         show(*(f"note: {text}" for text in known["warned"]))
     for number, one in enumerate(fitted.loaded.about.get("learned", ())):
         of = f" of network {number + 1}" if len(fitted.members) > 1 else ""
@@ -254,17 +259,20 @@ def _together(fitted: Fitted) -> list[str]:
     folds, count = about["folds"], len(fitted.members)
     lines = []
     for part, values in fitted.metrics.items():
-        spread = fitted.spread(part)
-        shown = ", ".join(
-            f"{name} {value:.4f}" + (f" ± {spread[name]:.4f}" if name in spread else "")
-            for name, value in list(values.items())[:METRICS]
+        spread, names = fitted.spread(part), list(values)[:METRICS]
+        alone = {name: sum(one[part][name] for one in fitted.members) / count for name in spread}
+        means = values if folds else alone
+        each = ", ".join(
+            f"{name} {means.get(name, values[name]):.4f}"
+            + (f" ± {spread[name]:.4f}" if name in spread else "")
+            for name in names
         )
-        what = (
-            f"mean over {folds} folds ± s.d."
-            if folds
-            else (f"mean answer of {count} networks ± s.d. over them")
-        )
-        lines.append(f"{part:5} {shown} ({what})")
+        if folds:
+            lines.append(f"{part:5} {each} (mean over {folds} folds ± s.d.)")
+            continue
+        together = ", ".join(f"{name} {values[name]:.4f}" for name in names)
+        lines.append(f"{part:5} {together} for the mean of {count} predictions; each network "
+                     f"alone: {each} (mean ± s.d.)")  # fmt: skip
     return [*lines, f"{about['seconds']:.1f} s on {about['device']}"]
 
 

@@ -120,7 +120,8 @@ def _show(names: list[str], graphs: list[Graphs], findings: list[Finding], label
             "" if finding.rounds is None else str(finding.rounds),
             finding.witness or "",
         )
-    show(table, "Labels of vertices and edges count." if labelled else "Structure alone counts.")
+    what = "Structure and labels are" if labelled else "Only the structure is"
+    show(table, f"{what} compared.")
 
 
 def _draw(graphs: list[Graphs], names: list[str], findings: list[Finding], out: Path) -> None:

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from ..data.samples import Samples
     from ..train.explain import Explanation
 
-__all__ = ["explain", "explanation_table", "summary"]
+__all__ = ["DESCRIPTORS_APART", "explain", "explanation_table", "summary"]
+
+DESCRIPTORS_APART = (
+    "The model also reads descriptors of the whole molecule, which no atom or part shares. Train "
+    "with --descriptors none to explain all of it."
+)
 
 ELEMENTS = (
     *("H", "He", "Li", "Be", "B", "C", "N", "O", "F", "Ne", "Na", "Mg", "Al", "Si", "P", "S"),
@@ -81,10 +86,7 @@ def explain(
         notes().print("the networks know different parts of graphs: explaining the first "
                       "(--member chooses another)")  # fmt: skip
     if loaded.encoder.descriptors is not None:
-        notes().print(
-            "the model also reads descriptors of the whole molecule, which no atom or part shares; "
-            "train with --descriptors none to explain all of it",
-        )
+        notes().print(DESCRIPTORS_APART)
     with working("trying all sets of parts …"):
         explanation = explained(loaded, samples, number, output, member)
         molecule = None

@@ -11,6 +11,7 @@ import typer
 from ..errors import InputError
 from ._learn import Device, Model, Smiles, Strict, samples_of
 from ._shared import Data, notes, working
+from .explain import DESCRIPTORS_APART
 
 if TYPE_CHECKING:
     import numpy as np
@@ -166,13 +167,18 @@ def _fill(page: Page, loaded: Loaded, samples: Samples, column: int, shown: int)
             )
         )
 
-    note = "Orange atoms add to the output, purple ones take from it; outlines are parts."
+    note = (
+        "Orange atoms add to the output, purple ones take from it. Atoms with outlines of one "
+        "colour are in one part; colours are assigned anew in every molecule."
+    )
+    if loaded.encoder.descriptors is not None:
+        note += f" {DESCRIPTORS_APART}"
     if known.any():
         page.heading("Worst errors", note)
         cards(np.argsort(np.where(known, -np.abs(column_scores - truth), np.inf), kind="stable"))
         page.heading(
             "Scaffold by scaffold",
-            "Bemis–Murcko scaffolds with the most molecules; empty for molecules without rings.",
+            "Bemis–Murcko scaffolds with the most molecules.",
         )
         header = ("scaffold", "molecules", "mean error", "bias", "mean truth")
         page.table(header, _by_scaffold(samples, column_scores, truth))
@@ -252,5 +258,6 @@ def _by_scaffold(
         own = known & (names == kinds[place])
         error = found[own] - truth[own]
         mean, bias, level = np.abs(error).mean(), error.mean(), truth[own].mean()
-        rows.append((kinds[place], counts[place], f"{mean:.3f}", f"{bias:+.3f}", f"{level:.3f}"))
+        name = kinds[place] or "(no rings)"
+        rows.append((name, counts[place], f"{mean:.3f}", f"{bias:+.3f}", f"{level:.3f}"))
     return rows

@@ -132,8 +132,8 @@ def train(
     patience: Annotated[
         int | None,
         Option(
-            help="Stop after this many epochs without improvement. Default: 0.3 x epochs, "
-            "never for molecules of a table."
+            help="Stop after this many epochs without improvement. Default: 0.3 x epochs, at "
+            "least 10; never for molecules of a table."
         ),
     ] = None,
     model: Annotated[

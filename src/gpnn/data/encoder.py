@@ -178,8 +178,8 @@ class Encoder:
             unseen = int((table == np.array(self.codes)).any(axis=1).sum())
         if unseen or unseen_edges:
             text = (
-                "{:,} of {:,} vertices and {:,} edges carry a label not seen when the model was "
-                "fitted (they go to reserved rows)."
+                "{:,} of {:,} vertices and {:,} edges have labels that were not seen in training, "
+                "and are read as unknown."
             )
             warning = UnseenLabels(text, unseen, len(raw.nodes), unseen_edges)
             warnings.warn(warning, stacklevel=2)

@@ -131,7 +131,7 @@ def split_rows(array: NDArray[Any]) -> tuple[Ints, Ints]:
 
 def _check_num_nodes(num_nodes: object) -> None:
     if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer) or num_nodes < 0:
-        raise InputError(f"num_nodes must be a whole number from 0, got {num_nodes!r}.")
+        raise InputError(f"num_nodes must be a whole number of at least 0, got {num_nodes!r}.")
 
 
 def _is_edge_array(source: Any, num_nodes: int | None) -> bool:

@@ -159,7 +159,10 @@ def get_scheme(name: str | Scheme) -> Scheme:
         joint = _refinement([get_scheme(one) for one in members])
         return replace(joint, name=MIX + ",".join(members))
     if "+" in name:
-        return _refinement([get_scheme(part.strip()) for part in name.split("+")])
+        parts = [part.strip() for part in name.split("+")]
+        if not all(parts):
+            raise InputError(f"A scheme is missing beside '+' in '{name}'. Write core+triangle.")
+        return _refinement([get_scheme(part) for part in parts])
     registered = _registry.get(name)
     if isinstance(registered, Scheme):
         return registered
@@ -172,10 +175,14 @@ def get_scheme(name: str | Scheme) -> Scheme:
             "--out model', then 'gpnn draw' and 'gpnn partition' take --scheme model."
         )
     known = [one for one in _registry if not one.startswith("learned-")]
+    if name in known:
+        letter = name.rpartition("-")[2]
+        raise InputError(f"Put a number for {letter} in '{name}', as in {name[:-1]}2.")
     choices, meant = ", ".join(known), did_you_mean(name, known)
     raise InputError(
         f"There is no scheme '{name}'.{meant} Choose one of: {choices}; put a number for k or r; "
-        "join several with '+', as in core+triangle."
+        "join several with '+', as in core+triangle. Training also takes auto, learned-4 and "
+        "mix:core,degree."
     )
 
 

@@ -96,9 +96,9 @@ class Vocabulary:
         if unseen_vertices or unseen_pairs:
             scheme = self.scheme.replace("{", "{{").replace("}", "}}")
             text = (
-                f"Scheme '{scheme}': {{:,}} of {{:,}} vertices have a colour not seen when the "
-                "vocabulary was fitted (they go to the reserved part), and {:,} directed edges "
-                "join known colours that never met."
+                f"Scheme '{scheme}': {{:,}} of {{:,}} vertices are in parts that were not seen in "
+                "training and share one reserved part; {:,} directed edges join parts that were "
+                "not adjacent in training."
             )
             warning = UnseenColours(text, unseen_vertices, len(index), unseen_pairs)
             warnings.warn(warning, stacklevel=2)

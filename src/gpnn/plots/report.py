@@ -132,7 +132,7 @@ def parity_plot(truth: Floats, found: Floats, half: float | None, name: str) -> 
     if half is not None:
         axes.fill_between(ends, ends - half, ends + half, color=ORANGE, alpha=0.2, linewidth=0)
     axes.plot(ends, ends, color=INK, linewidth=0.8)
-    axes.scatter(truth, found, s=12, color=BLUE, alpha=0.6, linewidths=0)
+    axes.scatter(truth, found, s=26, color=BLUE, alpha=0.75, edgecolors="white", linewidths=0.5)
     return figure
 
 

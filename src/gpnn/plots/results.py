@@ -19,12 +19,19 @@ COLUMNS = 3
 
 
 def draw_results(parts: Sequence[Part], title: str) -> Figure:
-    """Draw one panel per dataset and one line per model. Filled dots with standard deviations are
-    measured, open dots are the paper's figures; each protocol has a colour. Base GNNs are in
-    bold."""
+    """Draw one panel per measured dataset and one line per model. Filled dots with standard
+    deviations are measured, open dots are the paper's figures; each protocol has a colour. Base
+    GNNs and peers are in bold."""
     from matplotlib.figure import Figure
 
-    datasets = list(dict.fromkeys(part.column.dataset for part in parts))
+    measured = {
+        part.column.dataset for part in parts for entry in part.entries if entry.record is not None
+    }
+    datasets = [
+        name
+        for name in dict.fromkeys(part.column.dataset for part in parts)
+        if name in measured or not measured
+    ]
     protocols = list(dict.fromkeys(part.protocol for part in parts))
     colours = dict(zip(protocols, palette(max(3, len(protocols))), strict=False))
     columns = 2 if len(datasets) == 4 else min(COLUMNS, len(datasets))
@@ -102,6 +109,7 @@ def _legend(figure: Any, colours: dict[str, str]) -> None:
     handles += [
         Line2D([], [], marker="o", linestyle="", color=INK, label="measured"),
         Line2D([], [], marker="o", linestyle="", mfc="white", mec=INK, label="the paper"),
+        Line2D([], [], linestyle="", label="bold: without GPNN"),
     ]
     figure.legend(
         handles=handles, loc="outside lower left", ncols=len(handles), frameon=False, fontsize=8

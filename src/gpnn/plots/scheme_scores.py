@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..text import plural
 from .palette import INK, palette
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def draw_scheme_scores(rows: Sequence[SchemeScore], source: str) -> Figure:
             axes.hlines(y, 0 if place else min(v for _, v in known), value, color=colours[place])
         if place == 0:
             _mark(axes, scores)
-            labels = [f"{row.scheme}  ({row.parts:,} parts)" for row in scores]
+            labels = [f"{row.scheme}  ({plural(row.parts, 'part')})" for row in scores]
             axes.set_yticks(range(len(scores)), labels, fontsize=8)
         else:
             axes.set_yticks(range(len(scores)), [])

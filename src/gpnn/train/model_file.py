@@ -390,8 +390,8 @@ def _card(path: Path) -> dict[str, Any]:
     if not path.is_file():
         why = f"is not a model: it has no {CARD}" if path.parent.exists() else "does not exist"
         raise InputError(
-            f"{path.parent} {why}. Name the folder that 'gpnn train' or the save of an estimator "
-            "wrote."
+            f"{path.parent} {why}. Name the folder of 'gpnn train --out', or of an estimator's "
+            "method save."
         )
     copy = "Copy the model again."
     card = read_json(path, Anything(), copy)

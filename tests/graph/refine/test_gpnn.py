@@ -160,7 +160,7 @@ def test_bad_options_are_refused() -> None:
     with pytest.raises(InputError, match=r"Unknown interactions 'all'\. Choose one of cross, star"):
         gpnn(graphs, None, "all")
     for d in (0, -1, 1.5, True):
-        with pytest.raises(InputError, match="d must be a whole number from 1; got"):
+        with pytest.raises(InputError, match="d must be a whole number of at least 1; got"):
             gpnn(graphs, None, d=d)  # type: ignore[arg-type]
 
 

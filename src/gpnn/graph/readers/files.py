@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import sys
 import warnings
 import zlib
 from collections import Counter
@@ -28,8 +29,11 @@ class InputNote(UserWarning):
 
 
 def note(message: str) -> None:
-    """Warn about ignored input."""
-    warnings.warn(message, InputNote, stacklevel=3)
+    """Warn about ignored input, at the line that called gpnn."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "gpnn":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, InputNote, stacklevel=level)
 
 
 @contextmanager

@@ -82,7 +82,7 @@ def gpnn(
 
     which = interaction_type(interactions)
     if isinstance(d, bool) or not isinstance(d, int | np.integer) or d < 1:
-        raise InputError(f"d must be a whole number from 1; got {d!r}.")
+        raise InputError(f"d must be a whole number of at least 1; got {d!r}.")
     rows = colour_rows(graphs, colours)
     limit = check_rounds(rounds)
     part, start = hash_vertices(graphs, rows, labels)

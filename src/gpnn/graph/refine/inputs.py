@@ -72,7 +72,8 @@ def check_rounds(rounds: int | None) -> int:
         return -1
     if isinstance(rounds, bool) or not isinstance(rounds, int | np.integer) or rounds < 0:
         raise InputError(
-            f"rounds must be a whole number from 0, or None for 'until stable'; got {rounds!r}."
+            "rounds must be a whole number of at least 0, or None for 'until stable'; got "
+            f"{rounds!r}."
         )
     return int(rounds)
 
