@@ -39,8 +39,10 @@ def beside_plugin(source: str | Path) -> str | Path:
 def load_plugin(file: str | Path) -> None:
     """Run a plugin file, unless it was already loaded."""
     path = user_path(file).resolve()
-    if path.suffix != ".py" or not path.is_file():
+    if not path.is_file():
         raise InputError(f"There is no plugin {file}. Give a Python file: --plugin FILE.py.")
+    if path.suffix != ".py":
+        raise InputError(f"{file} is not a Python file. A plugin has a name that ends in .py.")
     name = f"gpnn_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         return

@@ -159,7 +159,7 @@ def test_doctor(gpnn):
         (("draw", "MUTAG", "-o", "parts.gif"), "ends in .png, .svg, .pdf"),
         (("draw", "MUTAG", "-g", "999"), "there is no graph 999"),
         (("draw", "MUTAG:1", "-s", "core", "-s", "degree"), "one scheme"),
-        (("compare", "MUTAG:1"), "is one graph: give a second one"),
+        (("compare", "MUTAG:1"), "is not a named pair. Give two graphs"),
         (("compare", "MUTAG", "MUTAG:1"), "holds 188 graphs"),
         (("verify", "-c", "p-is-np"), "There is no claim 'p-is-np'"),
         (("verify", "--on", "moon"), "There is no domain 'moon'"),

@@ -58,7 +58,7 @@ def test_train_says_what_it_inferred(table: Path, tmp_path: Path) -> None:
         "task      classification, metric accuracy",
         "target    alcohol",
         "classes   no (10), yes (10)",
-        "features  molecule: 11 columns of",
+        "features  molecule: 11 labels per vertex",
         "test (stratified; 3 rows repeat a molecule and stay with it)",
         "validation samples: the best epoch is mostly chance",
         "parameters)",
@@ -199,7 +199,7 @@ def test_predict_one_molecule_and_show(model: Path) -> None:
 def test_predict_unseen_labels_are_counted(model: Path, tmp_path: Path) -> None:
     source = tmp_path / "odd.smi"
     source.write_text("CC[Si](C)C\n")
-    with pytest.warns(UserWarning, match=r"vertices and .* edges carry a label not seen"):
+    with pytest.warns(UserWarning, match=r"vertices and .* edges have labels that were not seen"):
         run("predict", str(model), str(source))
 
 
@@ -267,7 +267,7 @@ def test_networks_that_answer_together(table: Path, tmp_path: Path) -> None:
     words = ["train", str(table), "--out", str(tmp_path / "m"), "--ensemble", "3", *QUICK]
     with pytest.warns(UserWarning):
         result = run(*words)
-    assert "mean answer of 3 networks ± s.d. over them" in " ".join(result.stdout.split())
+    assert "for the mean of 3 predictions; each network alone: " in " ".join(result.stdout.split())
     source = tmp_path / "new.csv"
     source.write_text("smiles\nCCO\nCCCC\n")
     told = json.loads(run("predict", str(tmp_path / "m"), str(source), "--json").stdout)

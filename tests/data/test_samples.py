@@ -213,7 +213,7 @@ def test_encoder_reads_unseen_graphs_in_the_same_way() -> None:
     strange = raw(2)
     nodes = strange.nodes.copy()
     nodes[0, 0], nodes[3, 0] = -7, 99
-    with pytest.warns(UnseenLabels, match=r"2 of .* vertices and 0 edges carry a label not seen"):
+    with pytest.warns(UnseenLabels, match=r"2 of .* vertices and 0 edges have labels"):
         found = encode_samples(raw(2, nodes=nodes), like=encoder)
     assert found.x is not None
     assert found.x[[0, 3], 0].tolist() == [3, 3]

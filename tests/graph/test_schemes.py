@@ -131,9 +131,23 @@ def test_names_that_cannot_be_registered(name):
         register_scheme(name, lambda graphs: graphs.degree)
 
 
-@pytest.mark.parametrize("name", ["k-core", "wl-", "ego-4", "ego-0-fast", "core+", "core+nothing"])
+@pytest.mark.parametrize("name", ["k-core", "wl-", "ego-4", "ego-0-fast", "core+nothing"])
 def test_an_unknown_scheme_lists_the_choices(name):
     with pytest.raises(InputError, match="Choose one of: trivial, degree, core, core-degree"):
+        get_scheme(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("core+", r"A scheme is missing beside '\+' in 'core\+'"),
+        ("wl-k", r"Put a number for the letter in 'wl-k', as in wl-2\."),
+        ("ego-r-fast", r"Put a number for the letter in 'ego-r-fast', as in ego-2-fast\."),
+        ("learned-x", "Training also takes auto, learned-4 and mix:core,degree"),
+    ],
+)
+def test_what_is_missing_in_a_name_is_said(name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         get_scheme(name)
 
 

@@ -359,7 +359,7 @@ def test_graphs_cut_into_other_parts_are_refused():
     with pytest.raises(InputError, match=refused):
         made(apart.batch())
     for like in (first, made):
-        with pytest.warns(UserWarning, match="9 of 9 vertices have a colour not seen"):
+        with pytest.warns(UserWarning, match="9 of 9 vertices are in parts that were not seen"):
             joined = prepare(other, like=like)
         assert made(joined.batch()).shape == (2, 1)
     fewer = prepare(as_graphs([nx.path_graph(4)]), scheme="core", layers=1)

@@ -419,7 +419,7 @@ def test_configurations_are_checked() -> None:
         ({"patience": 0}, "patience must be a whole number of at least 1; got 0"),
         ({"lr": 0.0}, "lr must be above 0"),
         ({"weight_decay": -1.0}, "weight_decay must be 0 or more"),
-        ({"seed": -1}, "seed must be a whole number of at least 0"),
+        ({"seed": -1}, "seed must be a whole number from 0"),
     ):
         with pytest.raises(InputError, match=said):
             TrainConfig(**wrong)  # type: ignore[arg-type]

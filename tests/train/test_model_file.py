@@ -36,7 +36,7 @@ def test_a_model_comes_back_to_the_bit(fitted: Fitted, tmp_path: Path) -> None:
 
 
 def test_damaged_foreign_and_newer_files(fitted: Fitted, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nowhere does not exist. Name the folder that 'gpnn tr"):
+    with pytest.raises(InputError, match=r"nowhere does not exist. Name the folder of .gpnn tr"):
         load_model(tmp_path / "nowhere")
     with pytest.raises(InputError, match=r"is not a model: it has no model.json. Name the folder"):
         load_model(tmp_path)
@@ -122,7 +122,7 @@ def test_unseen_colours_are_counted_in_one_warning(fitted: Fitted) -> None:
     assert torch.isfinite(scores).all()
     colours = [w for w in record if w.category is UnseenColours]
     assert len(colours) == 1
-    assert "6 of 11 vertices have a colour not seen" in str(colours[0].message)
+    assert "6 of 11 vertices are in parts that were not seen" in str(colours[0].message)
     assert len(record) == 2  # and one for the edges, which have no labels here
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError
+from ..text import did_you_mean
 from ._shared import Data, Json, Schemes, emit, load, notes, show, styled, working
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ def _pair(left: str, right: str | None, data: str | None) -> tuple[list[str], li
     if right is None:
         if left not in NAMED_PAIRS:
             raise InputError(
-                f"'{left}' is one graph: give a second one, or one of the named pairs "
-                f"{', '.join(NAMED_PAIRS)}."
+                f"'{left}' is not a named pair.{did_you_mean(left, NAMED_PAIRS)} Give two graphs, "
+                f"or one of the pairs {', '.join(NAMED_PAIRS)}."
             )
         pair, first, second = named_pair(left)
         notes().print(pair.story, style="dim")

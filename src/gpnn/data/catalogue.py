@@ -259,4 +259,7 @@ def get(name: str) -> Dataset:
     if entry is not None:
         return entry
     hint = did_you_mean(name, _BY_NAME, {word: entry.name for word, entry in _BY_NAME.items()})
-    raise InputError(f"There is no dataset {name!r}.{hint} Choose one of: {', '.join(DATASETS)}.")
+    raise InputError(
+        f"There is no dataset {name!r}.{hint} Choose one of: {', '.join(DATASETS)}; or generated "
+        "graphs, such as planted:core or counts:triangle."
+    )

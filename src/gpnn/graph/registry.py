@@ -176,8 +176,8 @@ def get_scheme(name: str | Scheme) -> Scheme:
         )
     known = [one for one in _registry if not one.startswith("learned-")]
     if name in known:
-        letter = name.rpartition("-")[2]
-        raise InputError(f"Put a number for {letter} in '{name}', as in {name[:-1]}2.")
+        example = re.sub(r"-[kr]\b", "-2", name)
+        raise InputError(f"Put a number for the letter in '{name}', as in {example}.")
     choices, meant = ", ".join(known), did_you_mean(name, known)
     raise InputError(
         f"There is no scheme '{name}'.{meant} Choose one of: {choices}; put a number for k or r; "

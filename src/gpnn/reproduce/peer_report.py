@@ -8,7 +8,6 @@ from typing import Any
 
 from ..data.tasks import higher_is_better
 from ..errors import InputError
-from ..lab.suites import BREC_PAIRS
 from ..options import Flag, Number, Whole
 from ..schema import Anything, ListOf, Maybe, Table, Text, read_json
 from .jobs import NAMES, Row
@@ -76,9 +75,9 @@ def to_markdown(
 def read_brec(folder: Path) -> dict[str, Any] | None:
     """Read the counts of distinguished pairs; ``None`` if there is no such file."""
     brec = _read(folder / BREC, "gpnn expressivity brec --realised --json", _BREC)
-    if brec is not None and brec["pairs"] != BREC_PAIRS:
+    if brec is not None and brec["pairs"] != PAIRS:
         raise InputError(
-            f"{folder / BREC} has {brec['pairs']} pairs of BREC, not {BREC_PAIRS}. Measure it "
+            f"{folder / BREC} has {brec['pairs']} pairs of BREC, not {PAIRS}. Measure it "
             "again without --category."
         )
     return brec
@@ -126,6 +125,8 @@ _BREC = Table(
     },
     more=Anything(),
 )
+PAIRS = 400
+"""Pairs of BREC."""
 _MODEL = {name: Text() for name in ("workload", "method", "model")}
 _RATIOS = ("seconds_ratio", "memory_ratio")
 _MEASURED = Table(

@@ -39,7 +39,8 @@ def interaction_type(name: str) -> str:
         return INTERACTIONS[name]
     except (KeyError, TypeError):
         raise InputError(
-            f"Unknown interactions {name!r}. Choose one of {', '.join(INTERACTIONS)}."
+            f"Unknown interactions {name!r}. Choose cross, edges or pairs (in the paper: star, "
+            "diamond, dagger)."
         ) from None
 
 
