@@ -8,7 +8,7 @@ import pytest
 
 from gpnn.cli._console import PlainConsole
 from gpnn.errors import InputError
-from gpnn.text import csv_cell, did_you_mean, markdown, printable, shortened
+from gpnn.text import csv_cell, did_you_mean, markdown, plural, printable, shortened
 
 
 def test_control_characters_are_written_as_escapes() -> None:
@@ -46,3 +46,7 @@ def test_a_text_has_no_markup_of_its_own() -> None:
 def test_close_names_are_named() -> None:
     assert did_you_mean("cor", ["core", "degree"]) == " Did you mean core?"
     assert did_you_mean("xyz", ["core"]) == ""
+
+
+def test_one_has_no_s() -> None:
+    assert [plural(n, "epoch") for n in (0, 1, 2_000)] == ["0 epochs", "1 epoch", "2,000 epochs"]

@@ -167,6 +167,16 @@ def test_doctor(gpnn):
         (("expressivity", "atlas", "-t", "9-wl"), "There is no test '9-wl'"),
         (("expressivity", "atlas", "-i", "sideways"), "Unknown interactions 'sideways'"),
         (("stats", "MUTAG", "--data", "no/such/folder"), "no/such/folder"),
+        (("compare", "ringz"), "'ringz' is not a named pair. Did you mean rings?"),
+        (("expressivity", "atlas", "-j", "2"), "--jobs and --device are for --realised"),
+        (("expressivity", "atlas", "--device", "cuda"), "are for --realised"),
+        (("train", "MUTAG", "--smiles", "x"), "--smiles names a column of a table of molecules"),
+        (("search", "MUTAG", "--base", "cin", "-s", "core"), "without GPNN: leave out --scheme"),
+        (
+            ("bench", "schemes", "planted:core", "-m", "core", "--minutes", "3"),
+            "--minutes is the time of a choice of auto",
+        ),
+        (("bench", "schemes", "planted:core", "-o", "a.png"), "got a.png. Give a.md."),
     ],
 )
 def test_mistakes_get_a_message_and_code_2(gpnn, arguments, message):
@@ -198,6 +208,11 @@ def test_a_large_graph_is_not_drawn(gpnn, tmp_path):
     [
         (["search", "MUTAG"], "gpnn: interrupted: the same command resumes\n"),
         (["search", "MUTAG", "--fresh"], "gpnn: interrupted\n"),
+        (["bench", "schemes", "MUTAG"], "gpnn: interrupted\n"),
+        (
+            ["bench", "schemes", "MUTAG", "--log", "l"],
+            "gpnn: interrupted: the same command resumes\n",
+        ),
         (["schemes"], "gpnn: interrupted\n"),
     ],
 )
@@ -205,7 +220,8 @@ def test_an_interrupted_command_says_so(gpnn, monkeypatch, words, said):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gpnn.cli.search.use_threads", interrupt)
+    for command in ("search", "bench"):
+        monkeypatch.setattr(f"gpnn.cli.{command}.use_threads", interrupt)
     monkeypatch.setattr("gpnn.cli.schemes.show", interrupt)
     done = gpnn(*words)
     assert done.code == 130 and done.err.endswith(said)

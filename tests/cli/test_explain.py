@@ -60,6 +60,7 @@ def test_refusals(gpnn: Callable[..., Any], model: Path, tmp_path: Path) -> None
     for words, said in (
         ((model, "MUTAG"), "holds 188 graphs, and one is explained. Pick it with --row"),
         ((model, "MUTAG", "--graph", "188"), "There is no graph 188: the input holds 0 to 187"),
+        ((model, "MUTAG", "--graph", "1", "--row", "1"), "Give either --row or --graph"),
         ((model, "MUTAG:5", "--class", "2"), "has no class '2'. Choose one of -1, 1"),
         ((model, "MUTAG:5", "--out", "why.txt"), "ends in .png, .svg, .pdf"),
         ((tmp_path, "MUTAG:5"), "is not a model: it has no model.json"),

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from gpnn.errors import InputError
+
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
@@ -113,3 +115,21 @@ def test_the_counted_tables_equal_the_paper(
     assert sum(told) == pytest.approx(100, abs=0.2)
     assert (tmp_path / "distribution.png").stat().st_size > 10_000
     assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 5
+
+
+def test_a_missing_dataset_is_told_once(
+    gpnn: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for every model of the table."""
+    monkeypatch.delenv("GPNN_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("gpnn.data.download.download", _offline)
+    words = ("reproduce", "graph-classification", "--quick", "--protocol", "tu-1")
+    done = gpnn(*words, "--only", "BZR/GPNN", "--out", tmp_path / "out", "--device", "cpu")
+    assert done.code == 2
+    assert done.err.count("BZR was not found") == 2  # at the first model, and at the end
+    assert "(and 3 more)" in done.err
+
+
+def _offline(*_: object) -> None:
+    raise InputError("there is no network")

@@ -233,3 +233,14 @@ def test_edges_that_are_listed_once_are_not_directed(recwarn: pytest.WarningsRec
     as_graphs(nx.cycle_graph(4))
     as_graphs(pyg("CCC"))
     assert not recwarn.list
+
+
+def test_a_note_names_the_line_of_the_caller() -> None:
+    """Not a line of gpnn, which the reader did not write."""
+    graph = nx.Graph()
+    graph.add_edge(0, 1, weight=2.0)
+    with pytest.warns(InputNote, match="1 edge weights are ignored") as noted:
+        as_graphs(graph)
+    with pytest.warns(InputNote) as deeper:
+        compare(graph, graph)
+    assert {one.filename for one in (*noted, *deeper)} == {__file__}

@@ -15,7 +15,7 @@ from gpnn.lab import realised
 from gpnn.lab.named import named_pair
 from gpnn.lab.pair_log import PairLog, PairResult, locked_log
 from gpnn.lab.realised import EPSILON, THRESHOLD, hotelling, realise, realise_suite
-from gpnn.lab.suites import Suite, load_suite, quoted_of, to_markdown
+from gpnn.lab.suites import Suite, columns_of, load_suite, quoted_of, to_markdown
 from gpnn.nn.model import GPNN
 
 
@@ -116,6 +116,10 @@ def test_peers_are_judged_like_gpnn(monkeypatch):
     row = realise_suite(suite, model="cin")
     assert row["refused"] == [0] and row["distinguished"] == 0 and row["exact"] is None
     assert row["by_category"] == {"Basic": 0} and row["test"] == "cin"
+    gin = {**row, "test": "gin", "refused": []}
+    assert columns_of(row, [gin, row])["refused"] == "1"
+    assert columns_of(gin, [gin, row])["refused"] == "0"
+    assert "refused" not in columns_of(gin, [gin])
     assert row["published"] is None and row["bound"] is None
     assert quoted_of("esan", 400) == {"published": 221, "bound": 270}
     assert quoted_of("kp-gin:hops=8", 400)["published"] == quoted_of("kp-gin", 400)["published"]

@@ -157,6 +157,7 @@ def main() -> None:
     """Run the command line. Mistakes of the user and failures of the system (a full disk, out of
     memory) end with a message and exit code 2; a traceback is a bug."""
     warnings.showwarning = _note
+    _note_once.cache_clear()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -157,9 +157,7 @@ def test_aliases_of_the_paper() -> None:
 
 def test_bad_options_are_refused() -> None:
     graphs = to_set([nx.path_graph(3)])
-    with pytest.raises(
-        InputError, match=r"Unknown interactions 'all'\. Choose cross, edges"
-    ):
+    with pytest.raises(InputError, match=r"Unknown interactions 'all'\. Choose cross, edges"):
         gpnn(graphs, None, "all")
     for d in (0, -1, 1.5, True):
         with pytest.raises(InputError, match="d must be a whole number of at least 1; got"):
