@@ -49,9 +49,9 @@ def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     """The jobs laid out, and whether in the main thread."""
     found = []
 
-    def watched(job: Job, data: str | None = None, device: str = "auto") -> run_job.PreparedJob:
+    def watched(job: Job, *rest: Any) -> run_job.PreparedJob:
         found.append((job.key, threading.current_thread() is threading.main_thread()))
-        return plain(job, data, device)
+        return plain(job, *rest)
 
     plain = run_job.prepare_job
     monkeypatch.setattr(run_job, "prepare_job", watched)

@@ -112,3 +112,6 @@ def test_pieces_are_smaller_where_cells_are_many(
         setup = set_up(molecules, {**named_model(spec), "layers": 2}, both)
         found[spec] = most_replicas(setup, both, Schedule(2, 9, None), torch.device(device))
     assert found["gin"] == ANY > found["dgn"] > found["ppgn"] >= 1
+    setup = set_up(molecules, {**named_model("dgn"), "layers": 2}, both)
+    part = most_replicas(setup, both, Schedule(2, 9, None), torch.device(device), sharing=3)
+    assert part == found["dgn"] // 3 if device == "cuda" else part == found["dgn"]

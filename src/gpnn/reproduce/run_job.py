@@ -82,6 +82,7 @@ def run_job(
     deadline: float | None = None,
     wait: bool = False,
     prefetch: Prefetch[PreparedJob] | None = None,
+    sharing: int = 1,
 ) -> bool:
     """Write the records of a job into ``runs.jsonl``; an interrupted training is resumed.
 
@@ -90,6 +91,7 @@ def run_job(
         deadline: a ``time.time()`` value; :class:`OutOfTime` is raised after it.
         wait: wait for another process that runs this job; otherwise return ``False``.
         prefetch: may contain the prepared job.
+        sharing: number of trainings that share the device at once.
     """
     runs = Runs(out)
     lock = runs.out / "work" / f"{job.key}.lock"
@@ -97,8 +99,11 @@ def run_job(
         if not mine:
             return False
         if _finished(runs, job) is None:
+            began = time.perf_counter()
             prepared = None if prefetch is None else prefetch.take(job)
-            _train(job, runs, prepared, data, device, _watched(progress, deadline))
+            if prepared is None:
+                prepared = prepare_job(job, data, device, sharing)
+            _train(job, runs, prepared, _watched(progress, deadline), began)
         stored = _finished(runs, job)
         assert stored is not None
         members, curves, facts = stored
@@ -119,6 +124,7 @@ class PreparedJob:
         replicas: all models.
         schedule: the training schedule.
         device: where they are trained.
+        sharing: number of trainings that share the device at once.
         first: the first piece, if it was staged in advance and is not yet taken.
     """
 
@@ -127,6 +133,7 @@ class PreparedJob:
     replicas: Replicas
     schedule: Schedule
     device: torch.device
+    sharing: int = 1
     first: Staged | None = None
 
     @property
@@ -138,7 +145,8 @@ class PreparedJob:
     def piece(self) -> int:
         """Maximum number of replicas in a piece."""
         models = list(self.replicas.values())
-        return min(PIECE, most_replicas(self.setup, models, self.schedule, self.device))
+        most = most_replicas(self.setup, models, self.schedule, self.device, self.sharing)
+        return min(PIECE, most)
 
     @cached_property
     def pieces(self) -> list[list[Member]]:
@@ -160,13 +168,16 @@ class PreparedJob:
         return stage(self.setup, models, self.schedule, resident=self.resident)
 
 
-def prepare_job(job: Job, data: str | None = None, device: str = "auto") -> PreparedJob:
+def prepare_job(
+    job: Job, data: str | None = None, device: str = "auto", sharing: int = 1
+) -> PreparedJob:
     """Load the data of a job, create its replicas and partition the graphs."""
     samples = load_data(job.recipe, data, job.quick)
     options = sized_options(samples, job)
     replicas = family(job.family)[0].replicas(samples, job.recipe, job.quick, data)
     setup = set_up(samples, options, list(replicas.values()))
-    return PreparedJob(setup, options, replicas, job.recipe.schedule(), pick_device(device))
+    schedule = job.recipe.schedule()
+    return PreparedJob(setup, options, replicas, schedule, pick_device(device), sharing)
 
 
 def prepare_ahead(
@@ -198,15 +209,12 @@ def _finished(runs: Runs, job: Job) -> tuple[list[Member], Curves, dict[str, Any
 def _train(
     job: Job,
     runs: Runs,
-    prepared: PreparedJob | None,
-    data: str | None,
-    device: str,
+    prepared: PreparedJob,
     progress: Progress,
+    began: float,
 ) -> None:
-    """Train all pieces and store their curves in one file."""
-    began = time.perf_counter()
-    if prepared is None:
-        prepared = prepare_job(job, data, device)
+    """Train all pieces and store their curves in one file. The waiting time is counted from
+    ``began``."""
     count, curves = len(prepared.pieces), []
     for number in range(count):
 

@@ -36,12 +36,14 @@ _POLL = 0.2
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings that all jobs share; ``deadline`` is a ``time.time()`` value."""
+    """Settings that all jobs share; ``deadline`` is a ``time.time()`` value, ``sharing`` the number
+    of jobs that share the device at once."""
 
     out: str
     data: str | None = None
     device: str = "auto"
     deadline: float | None = None
+    sharing: int = 1
 
 
 @dataclass
@@ -81,7 +83,8 @@ def run_all(
         with cluster(engine):
             busy = _on_cluster(jobs, settings, processes, watch, outcome)
     elif (processes or 1) > 1 and len(jobs) > 1:
-        busy = _in_processes(jobs, settings, min(processes or 1, len(jobs)), watch, outcome)
+        most = min(processes or 1, len(jobs))
+        busy = _in_processes(jobs, replace(settings, sharing=most), most, watch, outcome)
     else:
         busy = _in_turn(jobs, settings, watch, outcome, _on_gpu(settings.device))
     for job in busy:
@@ -149,7 +152,8 @@ def _attempt(
     """Run a job; return ``done``, ``busy``, ``late``, or ``refused: REASON``."""
     out, data, device, end = settings.out, settings.data, settings.device, settings.deadline
     try:
-        return "done" if run_job(job, out, data, device, progress, end, wait, prefetch) else "busy"
+        done = run_job(job, out, data, device, progress, end, wait, prefetch, settings.sharing)
+        return "done" if done else "busy"
     except OutOfTime:
         return "late"
     except OutputError:
