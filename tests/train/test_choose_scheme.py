@@ -16,8 +16,8 @@ from gpnn.data.planted import planted
 from gpnn.data.samples import Samples, encode_samples
 from gpnn.data.split import inner_folds
 from gpnn.errors import InputError
-from gpnn.train.choose_scheme import _rung_splits, _shorter, choose_scheme
-from gpnn.train.halving import Bracket, Ended, run_rungs
+from gpnn.train.choose_scheme import FIRST, _rung_splits, _shorter, choose_scheme
+from gpnn.train.halving import Bracket, Ended, OutOfTime, run_rungs
 from gpnn.train.paired import paired, student_p
 from gpnn.train.replica import Schedule
 from gpnn.train.scheme_candidates import Candidate, candidates, same_question
@@ -165,7 +165,7 @@ def test_a_search_ends_when_nothing_is_ahead(tmp_path: Path, signal: bool) -> No
     )  # fmt: skip
     ended = run_rungs(bracket, TrialLog(tmp_path, {}), None)
     third = [number for number, rung in tried if rung == 3]
-    assert (ended.rung, third) == ((3, [1, 2, 3, 4]) if signal else (2, []))
+    assert (ended.rung, third) == ((3, [1, 3, 4, 2]) if signal else (2, []))
     assert ended.complete
 
 
@@ -185,7 +185,57 @@ def test_a_noisy_lead_does_not_keep_a_sure_one_out_of_the_last_rung(tmp_path: Pa
         partial(is_ahead, metric="accuracy", ratio=0.25),
     )  # fmt: skip
     assert run_rungs(bracket, TrialLog(tmp_path, {}), None) == Ended(3, True)
-    assert [number for number, rung in tried if rung == 3] == [1, 2, 3]
+    assert [number for number, rung in tried if rung == 3] == [1, 3, 2]
+
+
+class Clock:
+    """A clock that only trainings advance, each by its rung."""
+
+    now = 0.0
+
+    def time(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("minutes", "tried", "ended"),
+    [
+        (3.5, [1], Ended(0, False)),  # no candidate beside the base
+        (6.0, [2, 1], Ended(1, False)),  # nothing beside the base in rung 2
+        (10.5, [4, 2], Ended(2, False)),  # the base and the best of rung 1
+        (16.0, [6, 3, 1], Ended(2, False)),  # nothing beside the base in rung 3
+        (18.5, [6, 3, 2], Ended(3, False)),
+        (100.0, [6, 3, 3], Ended(3, True)),
+    ],
+)
+def test_short_time_compares_the_best_candidates(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    minutes: float,
+    tried: list[int],
+    ended: Ended,
+) -> None:
+    """Rung 1 leaves time for the others, which begin with the base and the best candidate."""
+    clock, done = Clock(), [list[int](), list[int](), list[int]()]
+    monkeypatch.setattr("gpnn.train.halving.time", clock)
+
+    def train(numbers: list[int], rung: int, tell: Any) -> list[Trial]:
+        (number,) = numbers
+        clock.now += rung
+        if not tell(1, 1):
+            raise OutOfTime
+        done[rung - 1].append(number)
+        values = 0.5 + 0.1 * np.arange(5) + 0.01 * number
+        return [replace(trials(values[None], rung)[0], number=number)]
+
+    bracket = Bracket(
+        6, "accuracy", lambda alive, _: [[n] for n in alive], train, 2, (0.25, 1.0),
+        partial(is_ahead, metric="accuracy", ratio=0.25), FIRST,
+    )  # fmt: skip
+    assert run_rungs(bracket, TrialLog(tmp_path, {}), minutes) == ended
+    assert [len(own) for own in done if own] == tried
+    for own in done[1:]:
+        assert own[:2] == [1, max(done[0])][: len(own)]
 
 
 def test_a_search_whose_trials_all_fail_is_complete(tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ KEPT = 2
 """The base and ``trivial`` always reach the last rung."""
 GOES_ON = (0.25, 0.4)
 """The share of the other candidates that advances to rung 2 and to rung 3."""
+FIRST = 0.4
+"""Share of the time after which rung 1 ends, with the candidates tried by then."""
 MOST_JOBS = 8
 """Maximum number of processes by default."""
 
@@ -78,7 +80,8 @@ def choose_scheme(
         model: options of the network except ``scheme``; ``interactions``, ``d`` and ``distances``
             are fixed where they are given.
         folder: where the trials are stored; an interrupted choice resumes from there.
-        minutes: time limit, after which the last finished rung decides.
+        minutes: time limit, after which the last rung decides that has the base and the candidate
+            that was best before.
         kind: kind of the folds: ``random``, ``stratified`` or ``scaffold``.
         fresh: delete the trials in the folder.
         jobs: number of processes that train candidates in parallel. The choice does not depend on
@@ -127,7 +130,7 @@ def choose_scheme(
         tell = None if finished is None else lambda t: finished(carried[t.number - 1], t)
         bracket = Bracket(
             len(carried), samples.metric, trials.sets, trials.train_one, KEPT, GOES_ON,
-            partial(is_ahead, metric=samples.metric, ratio=ratios[-2]), spread,
+            partial(is_ahead, metric=samples.metric, ratio=ratios[-2]), FIRST, spread,
         )  # fmt: skip
         ended = halving.run_rungs(bracket, log, time.time() + 60 * minutes, progress, tell)
     return decide(all_candidates, log.trials, samples.metric, ratios, ended)
@@ -150,10 +153,13 @@ class _Trials:
     train: TrainConfig
     folder: Path
 
-    def sets(self, alive: Sequence[int], _: int) -> list[list[int]]:
-        """Candidates differ in structure, so each is a separate set. Those that take longest come
-        first, so that processes end at about the same time."""
-        return [[n] for n in sorted(alive, key=lambda n: (-self.carried[n - 1].tuples, n))]
+    def sets(self, alive: Sequence[int], rung: int) -> list[list[int]]:
+        """Candidates differ in structure, so each is a separate set. In rung 1 the base and
+        ``trivial`` come first, then those that take least time; in later rungs the best, so that
+        they are tried if the time ends early."""
+        if rung == 1:
+            alive = sorted(alive, key=lambda n: (n > KEPT, self.carried[n - 1].tuples, n))
+        return [[n] for n in alive]
 
     def train_one(self, numbers: list[int], rung: int, tell: Tell) -> list[Trial]:
         """Train a candidate on all folds of a rung, side by side."""

@@ -53,7 +53,8 @@ class Bracket:
     Attributes:
         count: number of settings; they are numbered from 1.
         metric: metric of the trials.
-        sets: groups settings of a rung into sets that are trained side by side.
+        sets: groups settings of a rung into sets that are trained side by side, in this order. It
+            gets the first setting, then the others, those with the best results first.
         train: trains one set in a rung. It calls its last argument after every epoch, which returns
             whether to continue, and raises :class:`OutOfTime` if not.
         kept: number of leading settings that always reach the last rung; the others are compared
@@ -62,6 +63,8 @@ class Bracket:
         ahead: whether a trial of the last rung but one is far enough ahead of that of the first
             setting; only such settings, the best first, and the kept ones reach the last rung. If
             no setting is ahead, the search ends without it.
+        first: share of the time for the first rung. When it is over, the settings that are not yet
+            tried are left out, so that the others can be compared in later rungs.
         spread: trains the sets of a rung in other processes, given deadline and progress. It yields
             the trials of each set as they are finished, and raises :class:`OutOfTime` at the end if
             some are missing. Without it, sets are trained in this process, one by one.
@@ -74,13 +77,19 @@ class Bracket:
     kept: int = 0
     goes_on: tuple[float, ...] = (0.5, 0.5)
     ahead: Callable[[Trial, Trial], bool] | None = None
+    first: float = 1.0
     spread: Spread | None = None
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a search ended: the last finished rung (0 for none), and whether it is complete, that is,
-    no rung is left for which there was no time."""
+    """How a search ended.
+
+    Attributes:
+        rung: the last rung in which the first setting and the best other one were tried, 0 for
+            none; later settings of that rung may be missing.
+        complete: whether there was time for all settings of all rungs.
+    """
 
     rung: int
     complete: bool
@@ -94,24 +103,32 @@ def run_rungs(
     finished: Callable[[Trial], None] | None = None,
 ) -> Ended:
     """Run the trials that the log does not have yet, rung by rung."""
-    alive = list(range(1, bracket.count + 1))
-    try:
-        for rung in range(1, len(RUNGS) + 1):
-            every = bracket.sets(alive, rung)
-            pending = [[n for n in own if log.find(n, rung) is None] for own in every]
-            spread = bracket.spread or partial(_in_turn, bracket)
-            for made in spread([own for own in pending if own], rung, deadline, progress):
+    alive, complete = list(range(1, bracket.count + 1)), True
+    spread = bracket.spread or partial(_in_turn, bracket)
+    ends: dict[int, float] = {}
+    if deadline is not None and bracket.first < 1:
+        ends[1] = time.time() + bracket.first * (deadline - time.time())
+    for rung in range(1, len(RUNGS) + 1):
+        every = bracket.sets(alive, rung)
+        pending = [[n for n in own if log.find(n, rung) is None] for own in every]
+        try:
+            end = ends.get(rung, deadline)
+            for made in spread([own for own in pending if own], rung, end, progress):
                 log.add(made)
                 for trial in made:
                     if finished is not None:
                         finished(trial)
-            if rung < len(RUNGS):
-                alive = _better(bracket, log, alive, rung)
-            if not alive:
-                return Ended(rung, True)
-    except OutOfTime:
-        return Ended(rung - 1, False)
-    return Ended(len(RUNGS), True)
+        except OutOfTime:
+            complete = False
+            if any(log.find(n, rung) is None for n in alive[:2]):
+                return Ended(rung - 1, False)
+            if rung not in ends:
+                return Ended(rung, False)
+        if rung < len(RUNGS):
+            alive = _better(bracket, log, alive, rung)
+        if not alive:
+            return Ended(rung, complete)
+    return Ended(len(RUNGS), complete)
 
 
 def _in_turn(
@@ -163,9 +180,9 @@ def ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
 
 
 def _better(bracket: Bracket, log: TrialLog, alive: Sequence[int], rung: int) -> list[int]:
+    """The settings of the next rung: the first, then the others, best first."""
     trials = [trial for n in alive if (trial := log.find(n, rung)) is not None]
     known = ranked(trials, bracket.metric)
-    kept = [trial for trial in known if trial.number <= bracket.kept]
     others = [trial for trial in known if trial.number > bracket.kept]
     rivals = sum(trial.number > bracket.kept for trial in trials)
     first = log.find(1, rung)
@@ -174,8 +191,9 @@ def _better(bracket: Bracket, log: TrialLog, alive: Sequence[int], rung: int) ->
         others = [trial for trial in others if trial.number in ahead]
         if not ahead:
             return []
-    best = others[: math.ceil(bracket.goes_on[rung - 1] * rivals)]
-    return [trial.number for trial in (*kept, *best)]
+    best = {trial.number for trial in others[: math.ceil(bracket.goes_on[rung - 1] * rivals)]}
+    going = [t.number for t in known if t.number <= bracket.kept or t.number in best]
+    return sorted(going, key=lambda number: number != 1 or not bracket.kept)
 
 
 def watched(
