@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..schema import Anything, ListOf, Maybe, Table, Text, read_json
 from .jobs import NAMES, Row
 from .page_cells import NONE
 from .report import QUICK, below, made_with, overview, protocols_of
-from .results import Part, used
+from .results import Entry, Part, used
 
 __all__ = ["BREC", "STEPS", "points", "read_brec", "read_steps", "to_markdown"]
 
@@ -160,31 +160,40 @@ _STEPS = Table(
 )
 
 
-def points(
-    parts: Sequence[Part], steps: dict[str, Any] | None
-) -> dict[str, list[tuple[str, float, float, float]]]:
-    """Return, by dataset, (method, time of a step with GIN = 1, error, its deviation) of all
-    measured methods. ``tu-1``, which chooses the epoch on test samples, is used where no peer is
-    measured under another protocol. Datasets without a measured peer are left out."""
-    best: dict[str, tuple[str, list[tuple[str, float, float, float]]]] = {}
-    for part in sorted(_one_per_job(parts), key=lambda part: part.protocol == "tu-1"):
+Point = tuple[str, float, float, float]
+"""Method, time of a training step with GIN = 1, error, its deviation."""
+
+
+def points(parts: Sequence[Part], steps: dict[str, Any] | None) -> dict[str, list[Point]]:
+    """Return the points of all measured methods by dataset and protocol, one protocol for each
+    dataset: ``tu-1``, which chooses the epoch on test samples, where it has more than twice as many
+    peers as ``tu-nested``. Datasets without a measured peer are left out."""
+    named: dict[str, list[tuple[str, list[Point]]]] = {}
+    peers = {entry.row.title for part in parts for entry in part.entries if entry.row.peer}
+    for part in _one_per_job(parts):
         times = _step_times(part.column.dataset, steps)
-        own, peers = [], 0
-        for entry in part.entries:
-            measured, record, method = entry.measured, entry.record, _method(entry.row)
-            if measured is None or record is None or method not in times:
-                continue
-            up = higher_is_better(record["metric"])
-            error = 100 - measured.mean if up else measured.mean
-            own.append((entry.row.title, times[method], error, measured.std or 0.0))
-            peers += entry.row.peer
-        if peers:
-            best.setdefault(part.title, (part.protocol, own))
-    chosen_on = {"tu-1": "tu-1: epoch chosen on test"}
-    order = dict.fromkeys(part.title for part in parts if part.title in best)
-    return {
-        f"{name} ({chosen_on.get(best[name][0], best[name][0])})": best[name][1] for name in order
-    }
+        points = [point for entry in part.entries for point in _point(entry, times)]
+        named.setdefault(part.title, []).append((part.protocol, points))
+    shown = {}
+    for title, measured in named.items():
+        counts = [sum(name in peers for name, *_ in points) for _, points in measured]
+        most = max(counts)
+        enough = [own for own, count in zip(measured, counts, strict=True) if 2 * count >= most]
+        protocol, points = min(enough, key=lambda own: own[0] == "tu-1")
+        label = "tu-1: epoch chosen on test" if protocol == "tu-1" else protocol
+        if most:
+            shown[f"{title} ({label})"] = points
+    return shown
+
+
+def _point(entry: Entry, times: Mapping[str, float]) -> list[Point]:
+    """Return the point of a model, if its error and its time are measured."""
+    measured, record, method = entry.measured, entry.record, _method(entry.row)
+    if measured is None or record is None or method not in times:
+        return []
+    up = higher_is_better(record["metric"])
+    error = 100 - measured.mean if up else measured.mean
+    return [(entry.row.title, times[method], error, measured.std or 0.0)]
 
 
 def _step_times(dataset: str, steps: dict[str, Any] | None) -> dict[str, float]:
