@@ -290,6 +290,16 @@ def test_a_loaded_classifier_is_the_saved_one(names: tuple[Any, Any], tmp_path: 
         GPNNRegressor.load(tmp_path)
 
 
+@pytest.mark.parametrize("options", [{"gpnn": False}, {"model": "dgn"}, {"scheme": "core"}])
+def test_a_loaded_estimator_trains_again(options: dict[str, Any], tmp_path: Any) -> None:
+    graphs = [nx.gnp_random_graph(7, 0.4, seed=k) for k in range(20)]
+    made = GPNNClassifier(epochs=2, hidden=8, random_state=0, **options).fit(graphs, [0, 1] * 10)
+    made.save(tmp_path / "model")
+    loaded = GPNNClassifier.load(tmp_path / "model")
+    again = clone(loaded).set_params(random_state=0).fit(graphs, [0, 1] * 10)
+    assert np.array_equal(again.predict_proba(graphs), made.predict_proba(graphs))
+
+
 @pytest.mark.parametrize("shape", [(8,), (8, 1), (8, 2)])
 def test_a_loaded_regressor_is_the_saved_one(shape: tuple[int, ...], tmp_path: Any) -> None:
     graphs, _ = rings(8)

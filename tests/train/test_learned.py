@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from gpnn.data.samples import encode_samples
 from gpnn.errors import InputError
 from gpnn.explore.api import schemes
 from gpnn.graph import registry
+from gpnn.graph.convert import as_graphs
+from gpnn.graph.learned import PROFILE, part_name, profile
 from gpnn.graph.partition import partition
 from gpnn.train.describe_learned import tree_of
 from gpnn.train.fit import fit
@@ -111,6 +114,45 @@ def test_a_tree_imitates_what_a_tree_can() -> None:
     weight = rng.integers(1, 9, len(cells))
     text, fidelity = tree_of(cells, (cells[:, 1] > 3).astype(np.int64), weight)
     assert fidelity == 1.0
-    assert "core <=" in text and "part B" in text
-    noise = tree_of(cells, rng.integers(0, 2, len(cells)), weight)[1]
-    assert noise < 1.0
+    assert text == "|--- core < 4\n|   |--- part A\n|--- core >= 4\n|   |--- part B\n"
+    noise, fidelity = tree_of(cells, rng.integers(0, 2, len(cells)), weight)
+    assert fidelity < 1.0 and noise.count("---") > 3
+    assert tree_of(cells, np.full(len(cells), 1), weight) == ("|--- part B\n", 1.0)
+
+
+def test_the_text_of_a_tree_holds_for_the_invariants_themselves() -> None:
+    """Every rule of the text, applied to values of networkx, gives what the tree gives."""
+    graphs = [nx.gnp_random_graph(14, p, seed=k) for k, p in enumerate((0.1, 0.2, 0.3, 0.6) * 8)]
+    values = np.vstack([invariants(graph) for graph in graphs])
+    cells, number = np.unique(profile(as_graphs(graphs)), axis=0, return_inverse=True)
+    rng = np.random.default_rng(1)
+    for column in range(6):
+        cut = np.median(cells[:, column])
+        parts = (cells[:, column] > cut) + (rng.random(len(cells)) < 0.1).astype(np.int64)
+        text, fidelity = tree_of(cells, parts, np.bincount(number, minlength=len(cells)))
+        found = np.array([followed(text, dict(zip(PROFILE, row, strict=True))) for row in values])
+        wanted = np.array([part_name(part) for part in parts[number].tolist()])
+        assert np.mean(found == wanted) == pytest.approx(fidelity)
+
+
+def invariants(graph: nx.Graph) -> np.ndarray:
+    """Degree, core number, onion layer, triangles, return probabilities after 4 and 6 steps."""
+    steps = nx.to_numpy_array(graph)
+    steps = steps / np.maximum(steps.sum(1, keepdims=True), 1)
+    exact = [dict(graph.degree), nx.core_number(graph), nx.onion_layers(graph), nx.triangles(graph)]
+    back = [np.diag(np.linalg.matrix_power(steps, k)) for k in (4, 6)]
+    return np.column_stack([[one[v] for v in graph] for one in exact] + back)
+
+
+def followed(text: str, values: dict[str, float]) -> str:
+    """The part at which the rules of a tree end, for the invariants of a vertex."""
+    depth = 0
+    for line in text.splitlines():
+        rule = line[4 * depth + 5 :]
+        if line.count("|") != depth + 1:
+            continue
+        if rule.startswith("part "):
+            return rule.removeprefix("part ")
+        name, sign, bound = re.fullmatch(r"(.+) (<|>=) (.+)", rule).groups()
+        depth += (values[name] < float(bound)) == (sign == "<")
+    raise AssertionError(text)

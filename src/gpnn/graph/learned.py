@@ -35,7 +35,10 @@ from .graphs import Graphs
 from .registry import Scheme, get_scheme, install_scheme
 from .walks import walk_encodings
 
-__all__ = ["PROFILE", "LearnedScheme", "known_learned", "learned_parts", "part_name", "profile"]
+__all__ = [
+    *("PROFILE", "LearnedScheme", "known_learned", "learned_parts", "part_name", "profile"),
+    "smallest",
+]
 
 IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -78,6 +81,13 @@ def _binned(counts: NDArray[Any]) -> IntArray:
     counts = np.asarray(counts, np.int64)
     doubled = np.frexp(counts.astype(np.float64))[1] + 1  # 4 → 4, 8 → 5
     return np.where(counts < 4, counts, doubled).astype(np.int64)
+
+
+def smallest(column: int, number: int) -> float:
+    """The smallest value in a bin of a column of the profile; for probabilities a bound."""
+    if column < PROFILE.index("return in 4"):
+        return float(number) if number < 4 else 2.0 ** (number - 2)
+    return max(0.0, (number - OFFSET) / 8)
 
 
 @dataclass(frozen=True)

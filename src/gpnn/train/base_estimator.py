@@ -211,6 +211,8 @@ class GPNNEstimator(BaseEstimator):
         config, run = loaded.config, loaded.about.get("run", {})
         options = {name: getattr(config, name) for name in (*_MODEL, "base")}
         options |= {name: getattr(config.structure, name) for name in _STRUCTURE}
+        if not config.gpnn:
+            options = {k: v for k, v in options.items() if k not in _OF_GPNN}
         if config.peer is not None:
             options |= {"model": config.base, "base": "auto", "gpnn": True}
         options["dropout"] = run.get("model", {}).get("dropout", config.dropout)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.learned import OFFSET, PROFILE, LearnedScheme, part_name
+from ..graph.learned import PROFILE, LearnedScheme, part_name, smallest
 from .replica import Replica
 from .setup import Setup
 
-__all__ = ["bounds", "describe_learned", "tree_of"]
+__all__ = ["describe_learned", "tree_of"]
 
 DEPTH = 3
 
@@ -43,21 +44,37 @@ def tree_of(
     cells: NDArray[np.int64], parts: NDArray[np.int64], weight: NDArray[np.int64]
 ) -> tuple[str, float]:
     """A decision tree of depth 3 that maps profiles to parts, as text, and its fidelity: the share
-    of the vertices for which it predicts the right part."""
-    from sklearn.tree import DecisionTreeClassifier, export_text
+    of the vertices for which it predicts the right part. Thresholds in the text are values of the
+    invariants, not bins, so that it can be applied to any graph."""
+    from sklearn.tree import DecisionTreeClassifier
 
-    x, used = bounds(cells), weight > 0
+    used = weight > 0
     tree = DecisionTreeClassifier(max_depth=DEPTH, random_state=0)
-    tree.fit(x[used], parts[used], sample_weight=weight[used])
-    same = tree.predict(x[used]) == parts[used]
+    tree.fit(cells[used], parts[used], sample_weight=weight[used])
+    same = tree.predict(cells[used]) == parts[used]
     fidelity = float(np.average(same, weights=weight[used]))
-    names = [f"part {part_name(label)}" for label in tree.classes_.tolist()]
-    text: str = export_text(tree, feature_names=list(PROFILE), class_names=names, decimals=2)
-    return text.replace("class: ", ""), fidelity
+    return "\n".join(_lines(tree.tree_, tree.classes_.tolist(), 0, "|--- ")) + "\n", fidelity
 
 
-def bounds(cells: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The smallest value of every bin, used as threshold in the text of the tree."""
-    counts, eighths = cells[:, :4].astype(np.float64), cells[:, 4:]
-    low = np.where(counts < 4, counts, 2.0 ** (counts - 2))
-    return np.hstack([low, np.maximum(0.0, (eighths - OFFSET) / 8)])
+def _lines(tree: Any, classes: list[int], node: int, before: str) -> list[str]:
+    """The text of a node and those below it; a node whose leaves all have one part is a leaf."""
+    found = _parts_below(tree, node)
+    if len(found) == 1:
+        return [f"{before}part {part_name(classes[found.pop()])}"]
+    column, last = int(tree.feature[node]), math.floor(tree.threshold[node])
+    name, end = PROFILE[column], f"{smallest(column, last + 1):.4g}"
+    deeper = "|   " + before
+    return [
+        f"{before}{name} < {end}",
+        *_lines(tree, classes, tree.children_left[node], deeper),
+        f"{before}{name} >= {end}",
+        *_lines(tree, classes, tree.children_right[node], deeper),
+    ]
+
+
+def _parts_below(tree: Any, node: int) -> set[int]:
+    """The classes that the leaves below a node predict, as positions."""
+    if tree.children_left[node] < 0:
+        return {int(tree.value[node][0].argmax())}
+    below = (tree.children_left[node], tree.children_right[node])
+    return set().union(*(_parts_below(tree, one) for one in below))
