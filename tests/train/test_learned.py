@@ -99,7 +99,7 @@ def test_a_mixture_is_trained_annealed_and_kept(tmp_path: Path) -> None:
     first, second = together.loaded.about["mixture"]
     assert first["schemes"] == ["core", "triangle"] and first != second
     assert np.allclose(np.sum(first["weights"], 1), 1, atol=1e-3) and len(first["weights"]) == 3
-    assert 0.02 <= first["temperature"] < 1
+    assert first["temperature"] == pytest.approx(0.02)
     alone = fit(samples, options, CONFIG)
     members = together.loaded.predict_members(samples)
     assert torch.allclose(members[0], alone.loaded.predict(samples), atol=1e-4)

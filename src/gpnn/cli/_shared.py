@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -84,17 +85,33 @@ def notes() -> Console:
 
 def scheme_rule(name: str) -> Rule:
     """Return a scheme by its name, or the scheme of the model in a folder, including learned
-    schemes."""
+    schemes. A name of a scheme comes before that of a folder."""
+    from ..errors import InputError
     from ..files import exists, user_path
     from ..graph.schemes import get_scheme
 
-    if not exists(user_path(name) / "model.json"):
-        return get_scheme(name)
+    folder = user_path(name)
+    try:
+        rule = get_scheme(name)
+    except InputError as error:
+        if not exists(folder) or folder.is_file():
+            of_folder = "" if re.search(r"[+,:]|^learned-", name) else " Or name a model's folder."
+            raise InputError(f"{error}{of_folder}") from None
+    else:
+        if exists(folder / "model.json"):
+            notes().print(f"'{name}' is the scheme of that name; './{name}' is the folder.")
+        return rule
     from ..train.model_file import load_model
 
     loaded = load_model(name)
+    schemes = {one.model.config.structure.scheme for one in loaded.members}
     if not loaded.config.gpnn:
         notes().print(f"The model in {name} is not a GPNN: all vertices are in one part.")
+    elif len(schemes) > 1:
+        notes().print(
+            f"The {len(loaded.members)} networks of the model in {name} have learned "
+            f"{len(schemes)} schemes: that of the first network is shown."
+        )
     return get_scheme(loaded.config.structure.scheme)
 
 

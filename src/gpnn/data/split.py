@@ -217,7 +217,10 @@ def inner_folds(
     training part, the test part is empty. ``kind``: as in :func:`make_folds`."""
     pool = np.sort(pool)
     if len(pool) < 2 * count:
-        raise InputError(f"{len(pool)} samples are too few to choose with {count} folds of them.")
+        raise InputError(
+            f"{len(pool)} samples are too few to choose with {count} folds of them: {2 * count} or "
+            "more are needed. Name a scheme instead."
+        )
     parts = _cut_folds(samples, pool, count, seed, kind)
     none = np.zeros(0, np.int64)
     return [

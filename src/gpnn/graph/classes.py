@@ -21,7 +21,7 @@ from .class_tables import InteractionClasses, RoundTable
 from .graphs import Graphs, _labels
 from .structure import Structure
 
-__all__ = ["InteractionClasses", "RoundTable", "interaction_classes"]
+__all__ = ["InteractionClasses", "RoundTable", "interaction_classes", "tuples_before_merging"]
 
 IntArray = NDArray[np.int64]
 
@@ -136,25 +136,37 @@ def _check_memory(
     latter over all graphs; raises an error if memory does not suffice."""
     request = f"interactions={which!r} with d={d} and rounds={rounds}"
     near, closest = _balls(graphs, d, request)
-    kept = closest
+    kept = _balls(graphs, rounds * d, request)[1] if which == "pairs" else closest
     pairs = int(near.sum())
     tuples = 0
-    if which == "pairs":
-        wide, kept = _balls(graphs, rounds * d, request)
-        if not merge:
-            learned = (
-                wide + sum(_balls(graphs, r * d, request)[0] for r in range(1, rounds)) - rounds
-            )
-            tuples = int(near @ learned)
-    elif not merge:
-        rows = graphs.rows
-        chosen = which == "edges" or parts[rows] != parts[graphs.indices]
-        tuples = rounds * int((near[rows] * chosen).sum())
+    if not merge:
+        tuples = int(tuples_before_merging(graphs, parts, which, d, rounds).sum())
     need = KEPT * (kept + closest) + 8 * (rounds + 2) * pairs + TUPLE * tuples
     limits.check_memory(
         need, f"{request}{'' if merge else ' and merge=False'}", "Give fewer graphs."
     )
     return kept, closest, pairs
+
+
+def tuples_before_merging(
+    graphs: Graphs, part: NDArray[Any], which: str, d: int, rounds: int
+) -> IntArray:
+    """Number of tuples of Equation 2 in every graph if equal classes are not merged: one per round,
+    pair (v, u) of E^δ and w ∈ N_d(v). The work of enumerating the classes grows with it, except for
+    ``cross`` and ``edges`` with d = 1 (:mod:`gpnn.graph.edge_classes`)."""
+    request = f"interactions={which!r} with d={d} and rounds={rounds}"
+    near = _balls(graphs, d, request)[0]
+    if which == "pairs":
+        sizes = [_balls(graphs, r * d, request)[0] - 1 for r in range(1, rounds + 1)]
+        pairs = np.sum(sizes, axis=0)
+    else:
+        ends = graphs.rows, graphs.indices
+        chosen = np.ones(len(ends[0]), np.bool_)
+        if which == "cross":
+            chosen = part[ends[0]] != part[ends[1]]
+        pairs = rounds * np.bincount(ends[0][chosen], minlength=graphs.num_nodes)
+    sums = np.concatenate(([0], np.cumsum(near * pairs)))[graphs.ptr]
+    return np.diff(sums).astype(np.int64)
 
 
 def _balls(graphs: Graphs, radius: int, request: str) -> tuple[IntArray, int]:

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..files import exists, user_path
+from ..options import AUTO
 from ..text import did_you_mean
 from .graphs import Graphs
 
@@ -155,6 +157,7 @@ def get_scheme(name: str | Scheme) -> Scheme:
     is ``mix:a,b``, for which a network has separate parameters for a and for b."""
     if isinstance(name, Scheme):
         return name
+    _check_alone(name)
     if members := mixed_schemes(name):
         joint = _refinement([get_scheme(one) for one in members])
         return replace(joint, name=MIX + ",".join(members))
@@ -170,6 +173,9 @@ def get_scheme(name: str | Scheme) -> Scheme:
     if made is not None:
         return made
     if re.fullmatch(r"learned-\d+", name):
+        from .learned import learned_parts
+
+        learned_parts(name)  # raises an error for a number of parts that cannot be learned
         raise InputError(
             f"The parts of '{name}' are learned by a network: 'gpnn train SOURCE --scheme {name} "
             "--out model', then 'gpnn draw' and 'gpnn partition' take --scheme model."
@@ -178,12 +184,29 @@ def get_scheme(name: str | Scheme) -> Scheme:
     if name in known:
         example = re.sub(r"-[kr]\b", "-2", name)
         raise InputError(f"Put a number for the letter in '{name}', as in {example}.")
+    if exists(user_path(name) / "model.json"):
+        raise InputError(
+            f"'{name}' is the folder of a model, which only 'gpnn draw' and 'gpnn partition' take "
+            "as a scheme. In Python, gpnn.load_model(folder).config.structure.scheme names it."
+        )
     choices, meant = ", ".join(known), did_you_mean(name, known)
     raise InputError(
         f"There is no scheme '{name}'.{meant} Choose one of: {choices}; put a number for k or r; "
         "join several with '+', as in core+triangle. Training also takes auto, learned-4 and "
         "mix:core,degree."
     )
+
+
+def _check_alone(name: str) -> None:
+    """Refuse schemes that are learned or chosen inside a combination."""
+    words = [word.strip() for word in re.split(r"[+,]", name.removeprefix(MIX))]
+    if name.startswith(MIX) or len(words) > 1:
+        for word in words:
+            if word == AUTO or re.fullmatch(r"learned-\d+", word):
+                raise InputError(
+                    f"'{word}' cannot be combined with other schemes, as in '{name}'. Give it "
+                    "alone."
+                )
 
 
 def mixed_schemes(name: str) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ __all__ = ["CELLS", "Assignment", "LearnedGPNN", "LearnedPairs", "spread"]
 CELLS = 1_024
 """Maximum number of cells of the profile."""
 SOFT = 0.6
-"""The fraction of training in which parts are soft."""
+"""The fraction of training in which parts are soft, or the temperature of a mixture falls."""
 COLD = 0.05
 """The temperature at the end of that phase."""
 WITHIN, CROSS = 1, 2

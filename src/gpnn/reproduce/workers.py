@@ -22,6 +22,7 @@ from ..errors import InputError, OutputError, explained
 from ..files import write_bytes
 from ..lock import locked
 from ..plugins import load_plugins_of_parent
+from ..pool import interrupts_held
 from ..ray_engine import LOCAL, RemoteTask, cluster, gpus_for, run_tasks
 from ..train.halving import OutOfTime
 from .jobs import Job
@@ -187,7 +188,8 @@ def _in_processes(
     busy, running = [], processes
     try:
         for worker in crew:
-            worker.start()
+            with interrupts_held():
+                worker.start()
         while running:
             try:
                 what, number, value = events.get(timeout=_POLL)

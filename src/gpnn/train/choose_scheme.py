@@ -80,8 +80,8 @@ def choose_scheme(
         model: options of the network except ``scheme``; ``interactions``, ``d`` and ``distances``
             are fixed where they are given.
         folder: where the trials are stored; an interrupted choice resumes from there.
-        minutes: time limit, after which the last rung decides that has the base and the candidate
-            that was best before.
+        minutes: time limit, which includes counting the candidates. After it the last rung decides
+            that has the base and the candidate that was best before.
         kind: kind of the folds: ``random``, ``stratified`` or ``scaffold``.
         fresh: delete the trials in the folder.
         jobs: number of processes that train candidates in parallel. The choice does not depend on
@@ -104,6 +104,7 @@ def choose_scheme(
         )
     device = pick_device(train.device)
     jobs = Whole(1).read("jobs", jobs)
+    deadline = time.time() + 60 * minutes
     splits = _rung_splits(samples, pool, train.seed, kind)
     all_candidates = candidates(samples, pool, model)
     carried = [one for one in all_candidates if not one.refused]
@@ -132,7 +133,7 @@ def choose_scheme(
             len(carried), samples.metric, trials.sets, trials.train_one, KEPT, GOES_ON,
             partial(is_ahead, metric=samples.metric, ratio=ratios[-2]), FIRST, spread,
         )  # fmt: skip
-        ended = halving.run_rungs(bracket, log, time.time() + 60 * minutes, progress, tell)
+        ended = halving.run_rungs(bracket, log, deadline, progress, tell)
     return decide(all_candidates, log.trials, samples.metric, ratios, ended)
 
 

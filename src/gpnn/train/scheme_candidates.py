@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ..data.samples import Samples
 from ..errors import InputError
-from ..graph.classes import interaction_classes
+from ..graph.classes import interaction_classes, tuples_before_merging
+from ..graph.graphs import Graphs
 from ..graph.partition import Partition, partition
 from ..graph.refine import interaction_type
 from ..graph.structure import Structure
@@ -34,10 +35,12 @@ same."""
 
 MET, RARE = 5, 0.05
 """Minimum number of graphs in which a part must occur; maximum share of vertices in rarer parts."""
-AFFORDABLE = 1_000
-"""Maximum number of tuples of Equation 2 per graph."""
-COUNTED = 500
-"""Maximum number of graphs over which tuples are counted."""
+AFFORDABLE, PER_VERTEX = 1_000, 100
+"""Maximum number of tuples of Equation 2 per graph, and per vertex where vertices have labels."""
+_SHAPE = ("interactions", "d", "distances")
+COUNTED, WORK = 500, 3_000_000
+"""Maximum number of graphs over which tuples are counted, and maximum number of tuples before equal
+ones are merged, so that a candidate takes less than a second."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,8 @@ class Candidate:
 
 @dataclass
 class _Counting:
-    """Shared by the candidates of one dataset: graphs, smallest radius, partitions by scheme."""
+    """Shared by the candidates of one dataset: graphs, smallest radius, partitions by scheme, and
+    tuples of one part by interactions and radius."""
 
     samples: Samples
     pool: NDArray[np.int64]
@@ -85,6 +89,7 @@ class _Counting:
     least: int
     cuts: dict[str, Partition | str] = field(default_factory=dict)
     seen: dict[bytes, str] = field(default_factory=dict)
+    one_part: dict[tuple[Any, ...], float] = field(default_factory=dict)
 
     def partition(self, scheme: str) -> Partition | str:
         """The partition of a scheme, or why it fails or duplicates that of another scheme."""
@@ -116,18 +121,36 @@ class _Counting:
     def tuples(self, cut: Partition, options: Mapping[str, Any]) -> float:
         """Mean number of tuples of Equation 2 per graph, over the first graphs."""
         graphs = self.samples.graphs
-        count = min(COUNTED, len(graphs))
-        some = np.arange(graphs.num_nodes) < graphs.ptr[count]
-        few, entries = graphs.induced(some)[0], some[graphs.rows]
         fields = {k: v for k, v in self.model.items() if k in ("layers", "labels")}
+        structure = Structure(**{k: v for k, v in options.items() if k != "gpnn"}, **fields)
+        count = self.counted(cut, structure)
+        few, some = self.first(count)
+        entries = some[graphs.rows]
         labels, wide = self.samples.edge_labels, fields.get("labels", False)
         codes = label_codes(self.samples.x)[some] if wide else None
-        structure = Structure(**{k: v for k, v in options.items() if k != "gpnn"}, **fields)
         table = interaction_classes(
-            replace(few, ptr=graphs.ptr[: count + 1]), cut.part[some], structure,
-            None if labels is None else labels[entries], vertex_labels=codes,
+            few, cut.part[some], structure, None if labels is None else labels[entries],
+            vertex_labels=codes,
         )  # fmt: skip
         return sum(len(one.entry_tuple) for one in table.tables) / max(1, count)
+
+    def counted(self, cut: Partition, structure: Structure) -> int:
+        """Number of graphs whose tuples are enumerated."""
+        which, d = structure.interactions, structure.d
+        most = min(COUNTED, len(self.samples.graphs))
+        if d == 1 and which != "pairs":
+            return most
+        few, some = self.first(most)
+        work = tuples_before_merging(few, cut.part[some], which, d, structure.layers)
+        if work[0] > WORK:
+            raise InputError(f"{work[0]:,} tuples before equal ones are merged, above {WORK:,}")
+        return int(np.searchsorted(np.cumsum(work), WORK, side="right"))
+
+    def first(self, count: int) -> tuple[Graphs, NDArray[np.bool_]]:
+        """The first graphs, and which vertices are in them."""
+        graphs = self.samples.graphs
+        some = np.arange(graphs.num_nodes) < graphs.ptr[count]
+        return replace(graphs.induced(some)[0], ptr=graphs.ptr[: count + 1]), some
 
 
 def candidates(
@@ -185,7 +208,10 @@ def _counted(counting: _Counting, options: dict[str, Any]) -> Candidate:
     parts, rare = counting.rare(cut)
     one = Candidate(options, parts, rare)
     if rare > RARE:
-        why = f"{rare:.0%} of the vertices lie in parts that fewer than {MET} graphs have"
+        own = f"of fewer than {MET} vertices"
+        if not counting.samples.task.node_level:
+            own = f"that fewer than {MET} graphs have"
+        why = f"{rare:.1%} of the vertices lie in parts {own}, above {RARE:.0%}"
         return replace(one, refused=why)
     if options["interactions"] == "cross":
         share = float(cut.cross.mean()) if len(cut.cross) else 0.0
@@ -193,11 +219,18 @@ def _counted(counting: _Counting, options: dict[str, Any]) -> Candidate:
             return replace(one, refused=f"the same as d={counting.least}: no edge is a cross edge")
         if share == 1.0:
             return replace(one, refused="the same as edges: all edges are cross edges")
+    node = counting.samples.task.node_level
+    unit, most = ("vertex", PER_VERTEX) if node else ("graph", AFFORDABLE)
+    of = max(1, counting.samples.graphs.num_nodes) if node else 1
+    key, trivial = tuple(options[name] for name in _SHAPE), options["scheme"] == "trivial"
+    if (least := counting.one_part.get(key, 0.0) / of) > most:  # finer parts have no fewer tuples
+        return replace(one, refused=f"at least {least:,.0f} tuples per {unit}, above {most:,}")
     try:
         one = replace(one, tuples=round(counting.tuples(cut, options), 1))
     except InputError as error:
         return replace(one, refused=str(error))
-    control = options["scheme"] == "trivial" and options["d"] == counting.least
-    if one.tuples > AFFORDABLE and not control:
-        return replace(one, refused=f"{one.tuples:,.0f} tuples per graph, above {AFFORDABLE:,}")
+    if trivial:
+        counting.one_part[key] = one.tuples
+    if one.tuples / of > most and not (trivial and options["d"] == counting.least):
+        return replace(one, refused=f"{one.tuples / of:,.0f} tuples per {unit}, above {most:,}")
     return one
