@@ -50,7 +50,7 @@ def test_many_runs_are_trained_in_pieces_and_a_peer_as_base_alone() -> None:
 @pytest.mark.parametrize(
     ("method", "message"),
     [
-        ("mix:core,degree", "mix:core,degree has several kinds of cross edges"),
+        ("mix:core,degree:interactions=cross", "has several kinds of cross edges. Give edges"),
         ("learned-2:interactions=star", "learns which edges are cross edges"),
         ("core:labels=true", "labels=True needs labels"),
         ("core:interactions=sideways", "Unknown interactions 'sideways'"),

@@ -9,7 +9,7 @@ from ..data.samples import Samples
 from ..errors import InputError
 from ..graph.learned import learned_parts
 from ..graph.refine import interaction_type
-from ..graph.registry import mixed_schemes
+from ..graph.registry import MIX, mixed_schemes
 from ..graph.schemes import get_scheme
 from ..graph.structure import Structure
 from ..nn.peers import peer_of
@@ -47,12 +47,12 @@ def network_options(method: str, model: Mapping[str, Any]) -> dict[str, Any]:
     if not own.get("gpnn", True):
         return {k: v for k, v in model.items() if k not in PARTITIONED} | own
     options = {**model, **own}
-    if learned_parts(options["scheme"]) and options.get("interactions") == "cross":
+    scheme = options["scheme"]
+    learned = learned_parts(scheme)
+    if (learned or mixed_schemes(scheme)) and options.get("interactions") == "cross":
         if "interactions" in own:
-            raise InputError(
-                f"{method!r}: a learned scheme learns which edges are cross edges. Give edges or "
-                "pairs."
-            )
+            does = "learns which edges are" if learned else "has several kinds of"
+            raise InputError(f"{method!r} {does} cross edges. Give edges or pairs.")
         options["interactions"] = "edges"
     return options
 
@@ -63,9 +63,14 @@ def read_method(text: str) -> dict[str, Any]:
         return {}
     if peer_of(text) is not None:
         return named_model(text)
-    name, colon, rest = (text, "", "") if mixed_schemes(text) else text.partition(":")
+    head = MIX if text.startswith(MIX) else ""
+    name, colon, rest = text.removeprefix(head).partition(":")
+    name = head + name
     if name == AUTO:
-        raise InputError(f"{AUTO} takes no options of its own, as in {text!r}. Give --d, …")
+        raise InputError(
+            f"{AUTO} takes no options of its own, as in {text!r}. --d, --minutes and others apply "
+            "to all methods."
+        )
     if name != BASE and not learned_parts(name):
         get_scheme(name)
     options: dict[str, Any] = {"gpnn": False} if name == BASE else {"scheme": name}

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..data.tasks import higher_is_better
 from ..graph.learned import learned_parts
+from ..graph.registry import mixed_schemes
 from ..options import AUTO
 from ..train.paired import holm, paired, student_p
 from .scheme_methods import BASE, read_method
@@ -107,6 +108,11 @@ def _is_learned(method: str) -> bool:
     return bool(learned_parts(read_method(method).get("scheme", "")))
 
 
+def _without_cross(method: str) -> bool:
+    """Whether no edge is a cross edge before the training: for learned schemes and mixtures."""
+    return _is_learned(method) or bool(mixed_schemes(read_method(method).get("scheme", "")))
+
+
 def _section(result: Mapping[str, Any]) -> list[str]:
     """Return the table of a source and a sentence about ``auto``."""
     metric = result["metric"]
@@ -126,9 +132,9 @@ def _section(result: Mapping[str, Any]) -> list[str]:
             f"{row['parameters']:,} | {row['seconds']:.1f} |"
         )
     if result["model"].get("interactions") == "cross":
-        learned = [row["method"] for row in result["rows"] if _is_learned(row["method"])]
+        learned = [row["method"] for row in result["rows"] if _without_cross(row["method"])]
         if learned:
-            lines += ["", f"{', '.join(learned)} with edges: which edges are cross is learned."]
+            lines += ["", f"{', '.join(learned)} with edges: which edges are cross is not fixed."]
     for row in result["rows"]:
         if "chosen" in row:
             lines += ["", _about_choices(row, metric, result["splits"])]

@@ -64,6 +64,7 @@ def choose(
             f"({trial.seconds:.1f} s)",
         )
 
+    console.print("schemes   counting the candidates …", style="dim")
     pool = np.concatenate([split.train, split.valid])
     minutes = MINUTES if minutes is None else minutes
     with search_progress() as (progress, _):
@@ -73,10 +74,11 @@ def choose(
             jobs=usual_jobs(config.device) if jobs is None else jobs, counted=counted,
             progress=progress, finished=finished,
         )  # fmt: skip
-    cut = (
-        "" if choice.complete else f" (stopped after {minutes:g} minutes in rung {choice.rung + 1})"
-    )
-    console.print(f"chosen    {choice.candidate.title}{cut}: {choice.reason}")
+    console.print(f"chosen    {choice.candidate.title}: {choice.reason}")
+    if not choice.complete:
+        console.print(
+            f"          stopped by --minutes {minutes:g}: more time tries more, from here on"
+        )
     return choice
 
 

@@ -173,8 +173,9 @@ def schemes(
         typer.Option(
             "--method",
             "-m",
-            help="base, auto, learned-k, a scheme, or a peer such as cin; with options of the "
-            "network, as in base:walks=8 or core:interactions=pairs,d=2. May be repeated. Default: "
+            help="base, auto, learned-k, a scheme, a mixture such as mix:core,degree, or a peer "
+            "such as cin; with options of the network, as in base:walks=8 or "
+            "core:interactions=pairs,d=2. May be repeated. Default: "
             "base, trivial, core, degree, triangle, core-degree, learned-4 and auto.",
         ),
     ] = None,

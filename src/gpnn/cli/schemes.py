@@ -36,6 +36,9 @@ def schemes(
         Path | None,
         Option(help="Folder that 'gpnn reproduce' wrote: compare with what training gave."),
     ] = None,
+    nodes: Annotated[
+        bool, Option("--nodes", help="The vertices of the graph in a .npz file have classes.")
+    ] = False,
     out: Annotated[Path | None, Option("--out", "-o", help="Also draw a picture.")] = None,
     data: Data = None,
     json: Json = False,
@@ -53,7 +56,7 @@ def schemes(
     if source is None:
         given = {
             "--target": target, "--smiles": smiles, "--scheme": scheme, "--results": results,
-            "--out": out,
+            "--nodes": nodes, "--out": out,
         }  # fmt: skip
         idle = [name for name, value in given.items() if value]
         if idle:
@@ -68,7 +71,7 @@ def schemes(
     names = [get_scheme(name).name for name in scheme or CANDIDATES]
     kind = interaction_type(interactions)
     Structure(interactions=kind, d=d, layers=layers)  # checks them
-    samples = samples_of(source, target, smiles, None, data, False)
+    samples = samples_of(source, target, smiles, None, data, False, nodes=nodes)
     rows: list[SchemeScore] = []
     with working(f"measuring {len(names)} schemes …"):
         rows.extend(score_schemes(samples, names, kind, d, layers))

@@ -38,6 +38,7 @@ class Predictor:
             "name": self.name,
             "scheme": structure.scheme,
             "interactions": structure.interactions,
+            "gpnn": self.loaded.config.gpnn,
             "reads": encoder.kind,
             "task": str(encoder.task),
         }

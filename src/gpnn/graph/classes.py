@@ -153,7 +153,7 @@ def tuples_before_merging(
 ) -> IntArray:
     """Number of tuples of Equation 2 in every graph if equal classes are not merged: one per round,
     pair (v, u) of E^δ and w ∈ N_d(v). The work of enumerating the classes grows with it, except for
-    ``cross`` and ``edges`` with d = 1 (:mod:`gpnn.graph.edge_classes`)."""
+    ``cross`` and ``edges`` with d = 1 (``graph/edge_classes.py``)."""
     request = f"interactions={which!r} with d={d} and rounds={rounds}"
     near = _balls(graphs, d, request)[0]
     if which == "pairs":

@@ -24,6 +24,7 @@ from ..text import did_you_mean
 from .graphs import Graphs
 
 __all__ = [
+    "MIX",
     "Scheme",
     "SchemeFamily",
     "add_scheme",

@@ -53,7 +53,10 @@ def draw_scheme_choice(choice: Chosen, source: str) -> Figure:
     for tick, one in zip(axes.get_yticklabels(), rows, strict=True):
         tick.set_fontweight("bold" if one.candidate == choice.candidate else "normal")
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlabel(f"gain in {choice.metric} over the base, ± two standard errors", fontsize=8)
+    axes.set_xlabel(
+        f"gain over the base in {choice.metric} (positive is better), ± two standard errors",
+        fontsize=8,
+    )
     axes.tick_params(axis="x", labelsize=8)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", color="#e6e6ea", linewidth=0.8)

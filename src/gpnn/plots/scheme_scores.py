@@ -36,12 +36,14 @@ def draw_scheme_scores(rows: Sequence[SchemeScore], source: str) -> Figure:
         ("cross edges, share", [r.cross for r in scores]),
         ("tuples of Equation 2", [r.tuples for r in scores]),
     ]
+    one_part = (row.explained for row in scores if row.scheme == "trivial")
+    start = next(one_part, None) or min((row.explained or 0.0 for row in scores), default=0.0)
     for place, (name, values) in enumerate(panels):
         axes: Any = figure.add_subplot(1, 3, place + 1)
         known = [(y, value) for y, value in enumerate(values) if value is not None]
         for y, value in known:
             axes.plot(value, y, "o", color=colours[place], ms=6)
-            axes.hlines(y, 0 if place else min(v for _, v in known), value, color=colours[place])
+            axes.hlines(y, 0 if place else start, value, color=colours[place])
         if place == 0:
             _mark(axes, scores)
             labels = [f"{row.scheme}  ({plural(row.parts, 'part')})" for row in scores]
@@ -67,3 +69,7 @@ def _mark(axes: Any, rows: Sequence[SchemeScore]) -> None:
     for row in rows:
         if row.scheme == "trivial" and row.explained is not None:
             axes.axvline(row.explained, color=INK, linewidth=0.9, linestyle=":")
+            axes.annotate(
+                "one part", (row.explained, 1), xycoords=("data", "axes fraction"),
+                xytext=(2, 1), textcoords="offset points", fontsize=7, color=INK,
+            )  # fmt: skip

@@ -143,14 +143,14 @@ def decide(
     chosen = base
     established = [s for s in standings if s.p is not None and s.p < LEVEL and (s.gain or 0) > 0]
     if models < LEAST and not ended.complete:
-        reason = "the time was too short to compare: the base is kept"
+        reason = "the time was too short to compare, and the base is kept"
     elif standings[0].reason:
         reason = f"the base alone could not be trained: {standings[0].reason}"
     elif not established:
         best = max((s for s in standings if s.p is not None), key=_gain, default=None)
         reason = "no gain over the base is established" + (
-            f" (the largest, {best.gain:+.4f} ± {best.error:.4f} of {best.candidate.title}, "
-            f"p = {best.p:.2f})" if best is not None else ""
+            f" (the largest in rung {last}, {best.gain:+.4f} ± {best.error:.4f} of "
+            f"{best.candidate.title}, p = {best.p:.2f})" if best is not None else ""
         )  # fmt: skip
         if not ended.complete:
             reason += "; the time was too short for all rungs"
@@ -162,7 +162,7 @@ def decide(
         ]  # fmt: skip
         first = min(near, key=lambda s: s.candidate.complexity)
         chosen = first.candidate
-        how = f"{first.gain:+.4f} ± {first.error:.4f} over the base, p = {first.p:.1g}"
+        how = f"{first.gain:+.4f} ± {first.error:.4f} over the base, p = {first.p:.2g}"
         reason = f"established gain, {how}"
         if first is not best:
             reason += (

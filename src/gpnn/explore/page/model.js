@@ -45,7 +45,8 @@ export async function drawModel() {
   const model = store.about.model;
   at("model").hidden = !model;
   if (!model) return;
-  at("about").textContent = `${model.name}: ${model.task}, trained on the scheme ${model.scheme} with interactions ${model.interactions}.`;
+  const partitioned = `trained on the scheme ${model.scheme} with interactions ${model.interactions}`;
+  at("about").textContent = `${model.name}: ${model.task}, ${model.gpnn ? partitioned : "trained without a partition"}.`;
   asked += 1;
   const turn = asked;
   const boxes = [];
