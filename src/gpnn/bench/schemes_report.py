@@ -104,6 +104,10 @@ def to_markdown(results: Sequence[Mapping[str, Any]], command: str, picture: str
     return "\n".join(lines) + "\n"
 
 
+def _gain(row: Mapping[str, Any]) -> str:
+    return f"{round(row['gain'], 4) + 0.0:+.4f} ± {row['error']:.4f}"  # no -0.0000
+
+
 def _is_learned(method: str) -> bool:
     return bool(learned_parts(read_method(method).get("scheme", "")))
 
@@ -125,7 +129,7 @@ def _section(result: Mapping[str, Any]) -> list[str]:
         "|---|---:|---:|---:|---:|---:|",
     ]
     for row in result["rows"]:
-        gain = "" if row["method"] == BASE else f"{row['gain']:+.4f} ± {row['error']:.4f}"
+        gain = "" if row["method"] == BASE else _gain(row)
         p = "" if row["p"] is None else f"{row['p']:.2g}"
         lines.append(
             f"| {row['method']} | {row['mean']:.4f} ± {row['std']:.4f} | {gain} | {p} | "
