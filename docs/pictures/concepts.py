@@ -11,6 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 import gpnn
+from gpnn.data.datasets import load_graphs
 from gpnn.graph import refine
 from gpnn.lab.compare import side_by_side
 from gpnn.lab.named import named_pair
@@ -41,7 +42,7 @@ def schemes() -> Figure:
 
 def boundary() -> Figure:
     """A molecule, one of its parts, and its boundary subgraph."""
-    cut = gpnn.partition(gpnn.load_graphs("MUTAG")[2], "core-degree")
+    cut = gpnn.partition(load_graphs("MUTAG")[2], "core-degree")
     place = layout(cut.graphs)
     colours = palette(cut.num_parts)
     edges = cut.graphs.edges()

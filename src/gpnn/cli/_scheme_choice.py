@@ -77,7 +77,7 @@ def choose(
     console.print(f"chosen    {choice.candidate.title}: {choice.reason}")
     if not choice.complete:
         console.print(
-            f"          stopped by --minutes {minutes:g}: more time tries more, from here on"
+            f"          stopped by --minutes {minutes:g}; with more time, more candidates are tried"
         )
     return choice
 

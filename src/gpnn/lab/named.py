@@ -114,14 +114,16 @@ NAMED_PAIRS = {
             "decalin",
             "decalin",
             "bicyclopentyl",
-            "Two molecules of ten carbons that 1-WL confuses: fused six-rings, joined five-rings.",
+            "Two molecules of ten carbons that 1-WL does not distinguish: fused six-rings, joined "
+            "five-rings.",
             _decalin_and_bicyclopentyl,
         ),
         NamedPair(
             "shrikhande",
             "Shrikhande",
             "4 × 4 rook",
-            "Strongly regular with equal parameters (16, 6, 2, 2): even 3-WL confuses them.",
+            "Strongly regular with equal parameters (16, 6, 2, 2), so that not even 3-WL "
+            "distinguishes them.",
             _shrikhande_and_rook,
         ),
         NamedPair(

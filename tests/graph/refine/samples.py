@@ -21,7 +21,7 @@ def atlas() -> list[nx.Graph]:
 
 @cache
 def hard() -> list[nx.Graph]:
-    """Small graphs that 1-WL confuses, and some with several components."""
+    """Small graphs that 1-WL does not distinguish, and some with several components."""
     decalin = nx.cycle_graph(10)
     decalin.add_edge(0, 5)
     bicyclopentyl = nx.disjoint_union(nx.cycle_graph(5), nx.cycle_graph(5))

@@ -8,7 +8,7 @@ import { rounds, setGraphs, store } from "./store.js";
 
 const stage = document.getElementById("stage");
 const HELP = {
-  move: "Drag vertices to move them. Keys on the drawing: arrows walk, N adds, E joins, Delete removes.",
+  move: "Drag vertices to move them. Keys in the drawing: arrows select, N adds, E joins, Delete removes.",
   draw: "Click the sheet for a vertex; click two vertices, or drag from one to the other, for an edge.",
   erase: "Click a vertex or an edge to remove it.",
 };
