@@ -70,6 +70,8 @@ def test_mistakes(gpnn: Callable[..., object], tmp_path: Path) -> None:
     refused = gpnn("search", "MUTAG", "--scheme", "auto", *out)
     assert "A search is for one fixed scheme; got --scheme auto" in refused.err
     assert "no scheme 'x'" in gpnn("search", "MUTAG", "--scheme", "x", *out).err
+    both = gpnn("search", "MUTAG", "--base", "cin", "--all", *out)
+    assert both.code == 2 and "CIN is neither" in both.err
     absent = gpnn("search", "MUTAG", "--space", tmp_path / "none.toml", *out)
     assert (absent.code, "Cannot read the search space" in absent.err) == (2, True)
 

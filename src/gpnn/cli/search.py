@@ -115,9 +115,13 @@ def search(
         named = [f"--{name}" for name in ("scheme", "interactions") if is_given(context, name)]
         if named:
             raise InputError(f"{row.title} is trained without GPNN: leave out {', '.join(named)}.")
+        if every:
+            raise InputError(
+                f"--all compares GPNN with a base GNN, and {row.title} is neither. Leave out --all."
+            )
     recipe = _recipe(dataset).for_base(base)
     chosen = read_space(space, recipe)
-    idle = _idle(recipe, not row.gpnn, data, quick)
+    idle = _idle(recipe, base, not row.gpnn, data, quick)
     chosen = chosen.without(*idle)
     if not chosen.dimensions:
         raise InputError(
@@ -184,13 +188,20 @@ def _row(base: str, scheme: str, interactions: str, baseline: bool) -> Any:
     return Row(names[base], get_scheme(scheme).name, interaction_type(interactions))
 
 
-def _idle(recipe: Recipe, baseline: bool, data: str | None, quick: bool) -> list[str]:
-    """Return the fields that have no effect."""
+def _idle(recipe: Recipe, base: str, baseline: bool, data: str | None, quick: bool) -> list[str]:
+    """Return the fields that have no effect; refuse a peer that cannot take the data."""
+    from ..nn.peers import peer_of
     from ..reproduce.data import load_data
     from ..reproduce.jobs import GPNN_ALONE
 
+    peer = peer_of(base)
     with working(f"reading {recipe.dataset} …"):
         alone = load_data(recipe, data, quick).task.node_level
+    if alone and peer is not None and not peer.kind.per_vertex:
+        raise InputError(
+            f"{peer.kind.title} has one output per graph, and {recipe.dataset} is one graph with "
+            "labelled vertices. Search for another model."
+        )
     return [*GPNN_ALONE] * baseline + ["batch_size", "steps"] * alone
 
 

@@ -39,8 +39,8 @@ def _tree(cls: Any) -> Any:
 
 class Terms(NamedTuple):
     """The options that graphs were prepared with: λ, E^δ, the radius of N_d, whether hop distances
-    and vertex labels are used, the random-walk encodings, the number of parts, and a digest of
-    their colours."""
+    and vertex labels are used, the random-walk encodings, the number of parts, a digest of their
+    colours, and the peer whose cells are stored, if any."""
 
     scheme: str
     interactions: str
@@ -50,11 +50,12 @@ class Terms(NamedTuple):
     walks: int
     parts: int
     colours: str
+    peer: str
 
     @classmethod
-    def of(cls, structure: Structure, parts: int, colours: str) -> Terms:
+    def of(cls, structure: Structure, parts: int, colours: str, peer: str) -> Terms:
         kind = {f.name: getattr(structure, f.name) for f in fields(structure) if f.name != "layers"}
-        return cls(**kind, parts=parts, colours=colours)
+        return cls(**kind, parts=parts, colours=colours, peer=peer)
 
     def differing(self, other: Terms) -> str:
         """The fields that differ, as text."""

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from .batch import AlphaRound, CellBatch, Edges, GraphBatch, PairRows
 from .kernels import collate as loops
+from .lookup import rows_or_zero
 from .segments import Segments
 
 if TYPE_CHECKING:
@@ -267,8 +268,7 @@ class _Collation:
             return None
         assert self.prepared.classes.start_entry is not None
         entry = np.where(starts >= 0, self.prepared.classes.start_entry[starts], -1)
-        chosen = features[as_tensor(np.maximum(entry, 0))]
-        return self._shape(chosen * as_tensor(entry >= 0).unsqueeze(1))
+        return self._shape(rows_or_zero(features, as_tensor(entry)))
 
 
 def _wide(values: Tensor) -> Tensor:

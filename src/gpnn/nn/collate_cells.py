@@ -15,6 +15,7 @@ from torch import Tensor
 from ..graph.graphs import Graphs
 from ..graph.peers.structure import PeerStructure, Relation
 from .batch import CellBatch, CellRows
+from .lookup import rows_or_zero
 from .segments import Segments
 
 __all__ = ["CellIndex"]
@@ -106,13 +107,13 @@ class CellIndex:
             number[layout.row] = source
             real = np.zeros(layout.total, np.float32)
             real[layout.row] = 1
-            entry = None if cells.entry is None or not len(cells.entry) else cells.entry[number]
             label = features = None
-            if entry is not None:
-                label = shaped(as_tensor(np.where((entry >= 0) & (real > 0), edge_label[entry], 0)))
+            if cells.entry is not None:
+                entry = cells.entry[number] if len(cells.entry) else np.full(len(number), -1)
+                place = as_tensor(np.where(real > 0, entry, -1))
+                label = shaped(rows_or_zero(as_tensor(edge_label), place))
                 if edge_features is not None:
-                    there = as_tensor((entry >= 0) & (real > 0)).unsqueeze(1)
-                    features = shaped(edge_features[as_tensor(np.maximum(entry, 0))] * there)
+                    features = shaped(rows_or_zero(edge_features, place))
             codes = {
                 name: shaped(
                     as_tensor(np.where(real > 0, code[number], 0) if len(code) else number)

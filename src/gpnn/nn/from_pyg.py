@@ -65,12 +65,16 @@ def read_data(source: Any, node_level: bool) -> ReadData:
     return ReadData(plain, fields)
 
 
-def data_options(source: Any, structure: Structure, node_level: bool) -> dict[str, Any]:
-    """Arguments of a model for PyG data; see :attr:`~gpnn.nn.prepare.Prepared.options`."""
+def data_options(
+    source: Any, structure: Structure, node_level: bool, gpnn: bool = True
+) -> dict[str, Any]:
+    """Arguments of a model for PyG data; see :attr:`~gpnn.nn.prepare.Prepared.options`. Without
+    ``gpnn`` the parts of the data are not used."""
     items = _items(source)
     if not items:
         raise InputError("There are no graphs to make a model for. Give the training graphs.")
-    _check_scheme(items[0], structure)
+    if gpnn:
+        _check_scheme(items[0], structure)
     read = read_data(items, node_level)
     x, features = read.fields["x"], read.fields.get("edge_features")
     labels, count = read.fields.get("edge_labels"), read.fields.get("label_count")
@@ -134,6 +138,7 @@ def batch_of(data: Any, model: GPNN) -> GraphBatch:
             vocabulary if config.gpnn else None,
             cut=_given_partition(data, plain, structure.scheme) if config.gpnn else None,
             node_level=config.level == "node",
+            peer=None if config.peer is None else str(config.peer),
             peer_structure=None if config.peer is None else config.peer.build(plain, config.edged),
             **fields,
         )

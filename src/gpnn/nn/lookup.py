@@ -10,9 +10,17 @@ from torch.nn import functional
 
 from .kernels.dispatch import as_cuda, fast
 
-__all__ = ["lookup"]
+__all__ = ["lookup", "rows_or_zero"]
 
 DENSE_BELOW = 512
+
+
+def rows_or_zero(table: Tensor, number: Tensor) -> Tensor:
+    """Rows of a table by number, zero where the number is negative; the table may be empty."""
+    if not len(table):
+        return table.new_zeros(len(number), *table.shape[1:])
+    there = (number >= 0).view(-1, *[1] * (table.dim() - 1))
+    return table[number.clamp(min=0)] * there
 
 
 class _Lookup(torch.autograd.Function):

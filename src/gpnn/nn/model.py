@@ -174,7 +174,10 @@ class GPNN(nn.Module):
         base = rest.pop("base", "gin")
         if "outputs" not in rest:
             raise InputError("Give the number of outputs: GPNN.for_data(..., outputs=2).")
-        decided = data_options(source, structure, node_level)
+        if rest.get("gpnn") is False:
+            structure = structure.base_alone
+            rest = {"component_feature": False, **rest}
+        decided = data_options(source, structure, node_level, rest.get("gpnn", True))
         if clash := sorted(set(rest) & set(decided)):
             raise InputError(
                 f"{', '.join(clash)} follow from the data. Leave them out"
@@ -341,10 +344,12 @@ class GPNN(nn.Module):
 
     def _peer_rows(self, peer: Peer, x: Tensor, batch: GraphBatch) -> Tensor:
         """Rows of vertices or of graphs, depending on the peer."""
-        if batch.cells is None:
+        met = self.config.base if batch.terms is None else batch.terms.peer
+        if batch.cells is None or met != self.config.base:
+            without = f"for peer='{met}'" if met and batch.cells else "without cells"
             raise InputError(
-                f"The graphs were prepared without what {peer.name} reads. Prepare them with "
-                f"peer='{self.config.base}'."
+                f"The graphs were prepared {without}, and the model reads those of "
+                f"peer='{self.config.base}'. Prepare them with it."
             )
         encode = None if self.edge_encoder is None else self._encoded_cells
         read = peer.vertices if isinstance(peer, VertexPeer) else peer.read
@@ -452,7 +457,7 @@ class GPNN(nn.Module):
         if batch.terms is None:
             return
         met = self.parts_digest or batch.terms.colours
-        own = Terms.of(self.config.structure, self.config.parts, met)
+        own = Terms.of(self.config.structure, self.config.parts, met, batch.terms.peer)
         if batch.terms != own:
             raise InputError(
                 f"The graphs were prepared with {batch.terms.differing(own)}, and the model has "

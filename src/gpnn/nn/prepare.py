@@ -27,7 +27,7 @@ from .batch import GraphBatch, Terms
 from .collate import collate
 from .collate_cells import CellIndex
 from .indexing import graph_numbers
-from .peers import peer_of
+from .peers import PEERS, PeerSpec, peer_of
 
 if TYPE_CHECKING:
     from .model import GPNN
@@ -56,7 +56,7 @@ class Prepared:
         labels: labels of graphs, or of vertices if ``node_level``, or ``None``.
         walks: random-walk encodings, [vertices, walks], or ``None``.
         descriptors: descriptors of every graph, [graphs, width], or ``None``.
-        cells: the input of a peer, or ``None``.
+        cells: the input of a peer, or ``None``; ``peer``: its name with options, or "".
         more: further attributes: for every name, the values of all graphs.
         chosen: the numbers of the graphs of a subset, or ``None`` for all.
     """
@@ -78,6 +78,7 @@ class Prepared:
     walks: Tensor | None = None
     descriptors: Tensor | None = None
     cells: CellIndex | None = None
+    peer: str = ""
     more: Mapping[str, list[Any]] = field(default_factory=dict)
     chosen: IntArray | None = None
 
@@ -119,7 +120,7 @@ class Prepared:
 
     @cached_property
     def terms(self) -> Terms:
-        return Terms.of(self.structure, self.parts, self.vocabulary.digest)
+        return Terms.of(self.structure, self.parts, self.vocabulary.digest, self.peer)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -204,10 +205,13 @@ def prepare(
     >>> model = GPNN(base="gin", outputs=2, **ready.options)  # doctest: +SKIP
     """
     vocabulary = None
+    if peer is not None:
+        peer = str(_peer_spec(peer))
     if like is not None:
         if options:
             raise InputError(f"like= brings {', '.join(options)}: leave them out.")
         structure, vocabulary = _terms_of(like)
+        peer = peer or _peer_of_like(like)
     else:
         structure, rest = Structure.split(options)
         if rest:
@@ -239,6 +243,23 @@ def _is_pyg(source: Any) -> bool:
         return True
     items = isinstance(source, list | tuple) and len(source) > 0
     return items and all(is_a(item, "torch_geometric", "BaseData") for item in source)
+
+
+def _peer_of_like(like: Any) -> str | None:
+    """The peer that graphs were prepared for, or that a model is."""
+    if isinstance(like, Prepared):
+        return like.peer or None
+    return None if like.config.peer is None else str(like.config.peer)
+
+
+def _peer_spec(peer: Any) -> PeerSpec:
+    spec = peer_of(peer) if isinstance(peer, str) else None
+    if spec is None:
+        raise InputError(
+            f"There is no peer {peer!r}. Choose one of {', '.join(PEERS)}, with options such as "
+            "cin:rings=8."
+        )
+    return spec
 
 
 def _terms_of(like: Any) -> tuple[Structure, Vocabulary]:
@@ -337,6 +358,7 @@ def prepare_graphs(
         walks=walks,
         descriptors=descriptors,
         cells=None if peer_structure is None else CellIndex(peer_structure, graphs),
+        peer="" if spec is None else str(spec),
         more=more or {},
     )
 

@@ -55,6 +55,10 @@ def draw_costs(points: Mapping[str, Sequence[Point]], title: str) -> Figure:
         axes.grid(color="#e6e6ea", linewidth=0.8)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
+    if not points:
+        missing = "No method has a measured error and time: gpnn bench peers --json > steps.json"
+        figure.text(0.5, 0.45, missing, ha="center", fontsize=9, color=INK, wrap=True)
+        return figure
     handles = [
         Line2D([], [], marker=marks[name], linestyle="", color=colours[name], label=name)
         for name in methods

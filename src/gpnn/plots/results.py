@@ -41,7 +41,8 @@ def draw_results(parts: Sequence[Part], title: str) -> Figure:
         for dataset in datasets
     }
     most = max(map(len, shown.values()))
-    figure = Figure(figsize=(5.0 * columns, rows * (0.34 * most + 0.9) + 1.0), layout="constrained")
+    width = max(8.0, 5.0 * columns)  # room for title and legend
+    figure = Figure(figsize=(width, rows * (0.34 * most + 0.9) + 1.0), layout="constrained")
     figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold", color=INK)
     beside: list[Row] = []
     for place, dataset in enumerate(datasets):

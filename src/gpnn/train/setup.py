@@ -77,7 +77,8 @@ def model_config(samples: Samples, parts: int, options: Mapping[str, Any]) -> GP
     if task.node_level:
         usual["component_feature"] = False  # one graph has one count, the same for every vertex
     encoded = Structure.split(options)[0].walks > 0 or options.get("join") == "inside"
-    if task.node_level and encoder.features and not encoded:
+    peer = isinstance(options.get("base"), str) and peer_of(options["base"]) is not None
+    if task.node_level and encoder.features and not encoded and not peer:
         usual |= {"encoder": None, "norm": None, "head": "linear"}
     return GPNNConfig.make(**{**usual, **options, **decided})
 
@@ -87,6 +88,8 @@ def named_model(name: str) -> dict[str, Any]:
     ``cin:rings=8``, or a base GNN alone."""
     if name == "gpnn":
         return {}
+    if not isinstance(name, str):
+        raise InputError(f"model must be a name such as gpnn or cin; got {name!r}.")
     if peer_of(name) is None and name not in known_bases():
         raise InputError(
             f"There is no model {name!r}. Choose gpnn, {', '.join(PEERS)} (with options, such as "
@@ -333,6 +336,7 @@ def prepare_samples(
         descriptors=samples.descriptors if config.descriptors else None,
         cut=cut,
         classes=classes,
+        peer=None if config.peer is None else config.base,
         peer_structure=None
         if config.peer is None
         else cached_peer(graphs, config.peer, config.edged),

@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gpnn.errors import InputError
+from gpnn.graph.convert import as_graphs
 from gpnn.graph.graphs import Graphs
 from gpnn.graph.peers import bags as bag_module
 from gpnn.graph.peers import orderings as ordering_module
@@ -150,6 +151,14 @@ def test_shells_and_their_peripheral_edges(graph: nx.Graph, hops: int, kernel: s
             counts = [inside.subgraph(c).number_of_edges() for c in nx.connected_components(inside)]
             own = edges[periphery.column[periphery.row == v + 3]]
             assert sorted(own) == sorted(filter(None, counts))
+
+
+def test_diffusion_counts_many_paths() -> None:
+    """Two vertices with 256 common neighbours are at two steps from each other."""
+    found = k_hop_shells(as_graphs(nx.complete_bipartite_graph(2, 256)), 3, "diffusion", False)
+    second, third = (found.relations[f"hop {k}"] for k in (2, 3))
+    assert second.column[second.row == 0].tolist() == [1]
+    assert third.column[third.row == 0].tolist() == list(range(2, 258))
 
 
 @few

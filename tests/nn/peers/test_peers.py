@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import networkx as nx
@@ -11,7 +12,9 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch_geometric.data import Batch, Data
 
+from gpnn import AddPartition
 from gpnn.errors import InputError
 from gpnn.graph.graphs import Graphs
 from gpnn.graph.peers.directions import eigenvectors
@@ -66,8 +69,9 @@ def network(spec: str, ready: Any, **more: Any) -> GPNN:
 
 def prepared(graphs: Graphs, spec: str, edges: bool, seed: int = 0) -> Any:
     x, labels = labels_of(graphs, seed)
+    peer = spec if peer_of(spec) is not None else None
     return prepare(
-        graphs, x=x, edge_labels=labels if edges else None, peer=spec, scheme="trivial", layers=2
+        graphs, x=x, edge_labels=labels if edges else None, peer=peer, scheme="trivial", layers=2
     )
 
 
@@ -179,7 +183,8 @@ def test_relabelling_and_batching_change_nothing(
 
 def differ(spec: str, left: nx.Graph, right: nx.Graph, layers: int = 3) -> bool:
     """Whether a network as drawn distinguishes two graphs without features."""
-    ready = prepare(graphs_of(left, right), peer=spec, scheme="trivial", layers=layers)
+    peer = spec if peer_of(spec) is not None else None
+    ready = prepare(graphs_of(left, right), peer=peer, scheme="trivial", layers=layers)
     torch.manual_seed(1)
     net = GPNN(
         base=spec, gpnn=False, outputs=4, hidden=16, component_feature=False, **ready.options
@@ -307,3 +312,43 @@ def test_pyg_batches_are_read_as_prepared_ones(spec: str) -> None:
     with torch.no_grad():
         expected = net(ready.batch().to("cpu", DOUBLE))
         assert torch.allclose(net(Batch.from_data_list(items)), expected, rtol=1e-9)
+
+
+def test_pyg_data_make_models_of_peers() -> None:
+    """Without a scheme; also for data with parts, whose batches may have no edge."""
+    data = [as_data(graph) for graph in (nx.cycle_graph(5), nx.star_graph(4), nx.path_graph(6))]
+    lonely = as_data(nx.empty_graph(2))
+    cut = AddPartition("core")
+    for base in ("gin", *PEERS):
+        for each in (data, [cut(copy(one)) for one in data]):
+            net = GPNN.for_data(each, base=base, gpnn=False, outputs=2).eval()
+            assert net(Batch.from_data_list(each)).shape == (3, 2)
+            assert net(Batch.from_data_list([lonely])).shape == (1, 2)
+        if base in PEERS:
+            ready = prepare(data, peer=base)
+            net = GPNN(base=base, gpnn=False, outputs=2, **ready.options).eval()
+            later = prepare([lonely, data[1]], like=ready)
+            assert net(later.batch()).shape == net(prepare(data[:2], like=net).batch()).shape
+
+
+def as_data(graph: nx.Graph) -> Data:
+    """A graph with floats on vertices and edges."""
+    ends = [(u, v) for u, v in graph.edges] + [(v, u) for u, v in graph.edges]
+    index = torch.tensor(ends, dtype=torch.int64).reshape(-1, 2).T
+    lengths = torch.linspace(0.5, 1.5, graph.number_of_edges()).repeat(2)
+    x = torch.linspace(0, 1, len(graph)).unsqueeze(1)
+    return Data(x=x, edge_index=index, edge_attr=lengths.unsqueeze(1), num_nodes=len(graph))
+
+
+def test_cells_of_another_peer_are_refused() -> None:
+    graphs = graphs_of(nx.cycle_graph(5), nx.path_graph(3))
+    own = prepare(graphs, peer="cin", scheme="trivial")
+    net = GPNN(base="cin", gpnn=False, outputs=2, **own.options)
+    for peer in ("esan", "cin:rings=8"):
+        with pytest.raises(InputError, match=f"for peer='{peer}.*reads those of peer='cin'"):
+            net(prepare(graphs, peer=peer, scheme="trivial").batch())
+    with pytest.raises(InputError, match="without cells"):
+        net(prepare(graphs, scheme="trivial").batch())
+    for wrong in ("foo", "gin", 5):
+        with pytest.raises(InputError, match="There is no peer"):
+            prepare(graphs, peer=wrong)  # type: ignore[arg-type]

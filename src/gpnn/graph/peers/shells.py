@@ -64,11 +64,12 @@ def _diffusion(graphs: Graphs, hops: int) -> list[tuple[IntArray, IntArray]]:
     from scipy.sparse import csr_array
 
     n = graphs.num_nodes
-    one = csr_array((np.ones(len(graphs.indices), np.int8), graphs.indices, graphs.indptr), (n, n))
+    ones = np.ones(len(graphs.indices), np.int32)  # the product counts paths
+    one = csr_array((ones, graphs.indices, graphs.indptr), (n, n))
     power, shells = one, []
     for k in range(hops):
         if k:
-            power = (power @ one).astype(bool).astype(np.int8)
+            power = (power @ one).astype(bool).astype(np.int32)
             power.sort_indices()
         row = np.arange(n).repeat(np.diff(power.indptr))
         keep = row != power.indices
