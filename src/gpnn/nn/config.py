@@ -154,7 +154,10 @@ class GPNNConfig:
         object.__setattr__(self, "base", str(peer))
         name = peer.kind.name
         if self.gpnn:
-            raise InputError(f"{name} is a model by itself: leave GPNN out (gpnn=False).")
+            raise InputError(
+                f"{name} is a model by itself: name it with --model {name}, or in "
+                f"Python with gpnn=False."
+            )
         if self.level == Level.NODE and not peer.kind.per_vertex:
             raise InputError(f"{name} has one output per graph, and this task one per vertex.")
         if self.encoder is None or self.norm is None or self.virtual_node:

@@ -285,7 +285,9 @@ def test_what_does_not_fit_is_refused_with_its_number_and_a_way_out(
     with pytest.raises(InputError, match=r"after 10 rings.*cin:rings=5"):
         cell_complex(clique, 6)
     monkeypatch.setattr(bag_module, "MOST_MESSAGES", 10)
-    with pytest.raises(InputError, match=r"9 subgraphs with 72 vertices.*504 messages"):
+    with pytest.raises(
+        InputError, match=r"9 subgraphs .policy 'node'. with 72 vertices.*504 messages"
+    ):
         bags(clique, "node", 2, False)
     monkeypatch.setattr(ordering_module, "MOST_ORDERINGS", 10)
     with pytest.raises(InputError, match=r"more than 10 orderings of depth 4.*lrp:depth=2,width=1"):

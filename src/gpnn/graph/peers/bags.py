@@ -33,9 +33,9 @@ def bags(graphs: Graphs, policy: str, hops: int, edged: bool) -> PeerStructure:
     loops.bag_of_subgraphs(*arrays, False, sizes)
     if sizes[2] > MOST_MESSAGES:
         raise LimitError(
-            f"The policy {policy!r} makes {sizes[0]:,} subgraphs with {sizes[1]:,} vertices and "
+            f"There are {sizes[0]:,} subgraphs (policy {policy!r}) with {sizes[1]:,} vertices and "
             f"{sizes[2]:,} messages, more than {MOST_MESSAGES:,}. Use ego networks of fewer hops, "
-            "such as --model esan:policy=ego,hops=1, or a set of smaller graphs."
+            "such as --model esan:policy=ego,hops=1 or gin-ak:hops=1, or a set of smaller graphs."
         )
     graph, root, subgraph, vertex, far, row, column, entry = loops.bag_of_subgraphs(
         *arrays, True, sizes

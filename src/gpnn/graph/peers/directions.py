@@ -35,9 +35,10 @@ def directions(graphs: Graphs, count: int, edged: bool) -> PeerStructure:
             "those of every connected component by itself."
         )
     if repeated:
+        which = "as the first" if count == 1 else f"among the first {count}"
         notes.append(
-            f"DGN: {repeated:,} of {len(graphs):,} graphs have a repeated eigenvalue among the "
-            f"first {count}: for these, directions depend on the order of the vertices."
+            f"DGN: {repeated:,} of {len(graphs):,} graphs have a repeated eigenvalue {which}: for "
+            "these, directions depend on the order of the vertices."
         )
     out = PeerStructure(notes=tuple(notes))
     number, every = np.arange(len(rows)), np.arange(graphs.num_nodes)

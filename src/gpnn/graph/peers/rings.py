@@ -47,8 +47,13 @@ def cell_complex(graphs: Graphs, longest: int) -> PeerStructure:
     if done < len(graphs):
         raise LimitError(
             f"CIN: graph {done} has too many induced rings of up to {longest} vertices, or paths "
-            f"to look at: the search stopped after {len(stops):,} rings. Use shorter rings, "
-            f"such as --model cin:rings={max(3, min(longest - 1, 6))}."
+            f"to look at: the search stopped after {len(stops):,} rings. "
+            + (
+                f"Use shorter rings, such as --model cin:rings={min(longest - 1, 6)}, or leave"
+                if longest > 3
+                else "Leave"
+            )
+            + " out the densest graphs."
         )
     starts = np.concatenate(([0], stops))[:-1].astype(np.int64)
     sizes = stops - starts

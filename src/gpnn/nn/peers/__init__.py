@@ -65,11 +65,11 @@ def peer_of(text: str | None) -> PeerSpec | None:
     values: dict[str, Any] = {}
     for part in filter(None, given.split(",")):
         key, equals, value = (word.strip() for word in part.partition("="))
-        if key not in known or not equals:
-            names = ", ".join(known) or "no options"
-            raise InputError(
-                f"{part!r} is not an option of {name}. It has {names}: {name}:NAME=VALUE."
-            )
+        if key in known and not equals:
+            raise InputError(f"{part!r} of {name} has no value: {name}:{key}=VALUE.")
+        if key not in known:
+            has = f"It has {', '.join(known)}: {name}:NAME=VALUE." if known else "It has none."
+            raise InputError(f"{part!r} is not an option of {name}. {has}")
         if key in values:
             raise InputError(f"{text!r} gives {key} twice.")
         values[key] = _read(value, known[key].default)
