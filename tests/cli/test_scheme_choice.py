@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -270,3 +271,23 @@ def test_another_target_is_another_comparison(gpnn: Callable[..., Any], tmp_path
     assert "holds another comparison" in gpnn(*words, "--target", "b").err
     table.write_text(table.read_text().replace(",11,", ",99,"))
     assert "holds another comparison" in gpnn(*words, "--target", "a").err
+
+
+def test_a_scheme_comes_before_a_folder_of_its_name(
+    gpnn: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = gpnn("train", "planted:core,graphs=30", "--scheme", "learned-2", *SMALL, "--out", "core")
+    assert made.code == 0, made.err
+    shown = gpnn("partition", "planted:core:1", "--scheme", "core")
+    assert "partitioned by core" in shown.out and "'./core' is the folder" in shown.err
+    assert "by learned-2-" in gpnn("partition", "planted:core:1", "--scheme", "./core").out
+    (tmp_path / "empty").mkdir()
+    for name, message in (
+        ("empty", "empty is not a model"),
+        ("nothing", "There is no scheme 'nothing'.*Or name a model's folder"),
+        ("core+learned-2", "'learned-2' cannot be combined"),
+        ("learned-1", "k from 2 to 16"),
+    ):
+        refused = gpnn("partition", "planted:core:1", "--scheme", name)
+        assert refused.code == 2 and re.search(message, refused.err, re.DOTALL), name

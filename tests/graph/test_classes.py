@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpnn.errors import InputError
-from gpnn.graph.classes import InteractionClasses, interaction_classes
+from gpnn.graph.classes import InteractionClasses, interaction_classes, tuples_before_merging
+from gpnn.graph.convert import as_graphs
 from gpnn.graph.graphs import Graphs
 from gpnn.graph.partition import partition
 from gpnn.graph.structure import Structure
@@ -302,3 +303,17 @@ def test_known_numbers_of_classes_of_pairs(data_dir: Path) -> None:
     own = np.concatenate([part[graphs.ptr[g] : graphs.ptr[g + 1]] for g in ids])
     found = interaction_classes(some, own, structure("pairs"))
     assert [table.size for table in found.tables] == [364, 1321, 2166]
+
+
+@pytest.mark.parametrize(
+    ("which", "d"), [("cross", 1), ("edges", 1), ("edges", 2), ("pairs", 1), ("pairs", 2)]
+)
+def test_tuples_before_merging_are_those_of_the_direct_tables(which: str, d: int) -> None:
+    graphs = as_graphs([nx.gnp_random_graph(7, 0.3, seed=k) for k in range(6)])
+    part = partition(graphs, "degree").part
+    counted = tuples_before_merging(graphs, part, which, d, 2)
+    for number in range(len(graphs)):
+        own = part[graphs.ptr[number] : graphs.ptr[number + 1]]
+        structure = Structure("degree", which, d=d, layers=2)
+        made = interaction_classes(graphs[number], own, structure, merge=False)
+        assert counted[number] == sum(int(one.entry_count.sum()) for one in made.tables)

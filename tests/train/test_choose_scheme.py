@@ -291,6 +291,21 @@ def test_what_the_data_cannot_carry_is_left_out() -> None:
     assert same_question(alias, {"interactions": "star", "d": 2})
 
 
+def test_counting_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Candidates that are too large to count are refused; finer ones than a refused one are not
+    counted."""
+    samples = encode_samples(planted("core", 20))
+    monkeypatch.setattr("gpnn.train.scheme_candidates.WORK", 10)
+    found = candidates(samples, np.arange(20), {"layers": 3})
+    reasons = {one.title: one.refused for one in found}
+    assert "before equal ones are merged, above 10" in reasons["core pairs d=3 distances"]
+    assert not reasons["core edges"] and not reasons["core cross"]
+    monkeypatch.undo()
+    monkeypatch.setattr("gpnn.train.scheme_candidates.AFFORDABLE", 1)
+    reasons = {one.title: one.refused for one in candidates(samples, np.arange(20), {"layers": 3})}
+    assert reasons["core edges"].startswith("at least") and not reasons["trivial edges"]
+
+
 def choose(samples: Samples, folder: Path, **more: Any) -> Chosen:
     config = TrainConfig(epochs=6, batch_size=16, halve_every=3, device="cpu")
     return choose_scheme(samples, np.arange(len(samples)), SMALL, config, folder, **more)

@@ -156,7 +156,7 @@ class GPNNConfig:
         if self.gpnn:
             raise InputError(
                 f"{name} is a model by itself: name it with --model {name}, or in "
-                f"Python with gpnn=False."
+                "Python with gpnn=False."
             )
         if self.level == Level.NODE and not peer.kind.per_vertex:
             raise InputError(f"{name} has one output per graph, and this task one per vertex.")
